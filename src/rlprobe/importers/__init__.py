@@ -1,0 +1,1 @@
+"""See docs/decisions and the module docstrings; this package imports nothing eagerly."""

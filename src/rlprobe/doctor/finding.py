@@ -28,6 +28,7 @@ class Evidence:
         statistic: the arm that spoke.
         log_evidence: natural log of the e-value; None for exact evidence, which needs no statistics.
         steps: first and last step that the numbers cover.
+        sparkline: at most 24 levels of the metric over those steps, oldest first, for a drawing; empty when there is none.
     """
 
     metric: str
@@ -37,6 +38,7 @@ class Evidence:
     statistic: Arm
     log_evidence: float | None
     steps: tuple[int, int]
+    sparkline: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,74 @@
+"""Every signature there is: found by walking the folders, and by the entry point group `rlprobe.signatures`."""
+
+import difflib
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module, metadata, resources
+from types import ModuleType
+
+from rlprobe.doctor import signatures
+from rlprobe.doctor.rows import Rows
+from rlprobe.doctor.signature import Judgement, Signature
+
+ENTRY_POINTS = "rlprobe.signatures"
+Judge = Callable[[Rows], Judgement | tuple[Judgement, ...]]
+
+
+class UnknownSignature(ValueError):
+    """No signature has that id or alias; the message names the closest ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One signature with its judge and the module that holds both."""
+
+    signature: Signature
+    judge: Judge
+    module: str
+
+
+@cache
+def entries() -> tuple[Entry, ...]:
+    """Every signature, ordered by stage folder and id; the order of hypotheses is a constant of the catalog."""
+    found = [
+        _entry(import_module(module.name))
+        for module in pkgutil.walk_packages(signatures.__path__, signatures.__name__ + ".")
+        if not module.ispkg
+    ]
+    found.extend(_entry(import_module(point.value)) for point in metadata.entry_points(group=ENTRY_POINTS))
+    return tuple(sorted(found, key=lambda entry: (entry.signature.stage, entry.signature.id)))
+
+
+def entry(name: str) -> Entry:
+    """The signature of an id or alias, whatever its case.
+
+    Raises:
+        UnknownSignature: there is none.
+    """
+    wanted = name.upper().replace("-", "_")
+    for candidate in entries():
+        if wanted == candidate.signature.id or wanted in candidate.signature.aliases:
+            return candidate
+    close = difflib.get_close_matches(wanted, [e.signature.id for e in entries()], n=3)
+    hint = f"Closest: {', '.join(close)}." if close else "See `rlprobe explain --list`."
+    raise UnknownSignature(f"explain: expected the id of a signature, got {name[:80]!r}. {hint}")
+
+
+def page(name: str) -> str:
+    """The catalog page of a signature as Markdown, its thresholds filled in.
+
+    Raises:
+        UnknownSignature: there is no such signature.
+    """
+    found = entry(name)
+    package, _, stem = found.module.rpartition(".")
+    text = resources.files(package).joinpath(f"{stem}.md").read_text(encoding="utf-8")
+    for threshold in found.signature.thresholds:
+        text = text.replace("{" + threshold.name + "}", f"{threshold.value:g}")
+    return text
+
+
+def _entry(module: ModuleType) -> Entry:
+    return Entry(signature=module.SIGNATURE, judge=module.judge, module=module.__name__)

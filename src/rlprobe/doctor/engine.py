@@ -1,0 +1,205 @@
+"""The engine: feeds a run's rows through every signature, whole or as they come, by one code path."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from rlprobe.doctor.calibration import confidence
+from rlprobe.doctor.catalog import Entry, entries
+from rlprobe.doctor.causes import order
+from rlprobe.doctor.condense import Condensed, condensed_row
+from rlprobe.doctor.configuration import DEFAULT, Configuration
+from rlprobe.doctor.finding import Diagnosis, Finding, NotChecked, Verdict
+from rlprobe.doctor.reassurances import reassure
+from rlprobe.doctor.rows import Memory, Rows
+from rlprobe.doctor.signature import Judgement
+from rlprobe.doctor.telling import finding
+from rlprobe.doctor.tracking import Track
+from rlprobe.recording.run import Run
+
+ENOUGH_ROWS = 20  # rows before a run without a finding may be called healthy
+
+
+def diagnose(run: Run, *, configuration: Configuration = DEFAULT, until: int | None = None) -> Diagnosis:
+    """What is wrong with a run, since when, by what evidence, what caused what, and what to try.
+
+    Args:
+        run: a recording or an imported log.
+        configuration: which signatures speak and what they compare with.
+        until: judge only rows up to this step; None judges them all.
+
+    Returns:
+        The diagnosis of the rows, the same however and whenever they were read.
+    """
+    return Doctor(run, configuration=configuration, until=until).update()
+
+
+@dataclass(slots=True)
+class _Watched:
+    """One signature at work: whether its metrics have been seen, how far it has judged, and its episodes."""
+
+    entry: Entry
+    judged: int = 0
+    started: bool = False
+    tracks: dict[str | None, Track] = field(default_factory=dict)
+
+
+class Doctor:
+    """The live form: `update` judges the rows that have come since the last one and returns the diagnosis so far.
+
+    Args:
+        run: a run that may still grow.
+        configuration: which signatures speak and what they compare with.
+        until: judge only rows up to this step.
+    """
+
+    def __init__(self, run: Run, *, configuration: Configuration = DEFAULT, until: int | None = None) -> None:
+        self.run = run
+        self._configuration = configuration
+        self._until = until
+        self._start_over()
+
+    def update(self) -> Diagnosis:
+        """Read and judge what is new; costs what the new rows cost."""
+        self.run.refresh()
+        if self.run.rewinds != self._rewinds:
+            self._start_over()
+        stop = self._rows.extend(self._complete())
+        for watched in self._watched:
+            self._judge(watched, stop)
+        return self._diagnosis(stop)
+
+    def _start_over(self) -> None:
+        self._rewinds = self.run.rewinds
+        self._rows = Condensed(self.run)
+        self._memory = Memory(self.run, self._rows)
+        self._watched = [
+            _Watched(entry) for entry in entries() if self._configuration.choice(entry.signature.id).enabled
+        ]
+
+    def _complete(self) -> int:
+        if self._until is None:
+            return self.run.complete
+        return min(self.run.complete, int(np.searchsorted(self.run.steps, self._until, side="right")))
+
+    def _judge(self, watched: _Watched, stop: int) -> None:
+        signature = watched.entry.signature
+        if watched.judged >= stop or self._missing(watched, stop):
+            return
+        choice = self._configuration.choice(signature.id)
+        rows = Rows(
+            self._memory,
+            scope=signature.id,
+            limits={t.name: choice.thresholds.get(t.name, t.value) for t in signature.thresholds},
+            alarm=self._configuration.alarm,
+            start=watched.judged,
+            stop=stop,
+        )
+        judged = watched.entry.judge(rows)
+        for one in (judged,) if isinstance(judged, Judgement) else judged:
+            watched.tracks.setdefault(one.subject, Track()).follow(one, watched.judged)
+        watched.judged = stop
+        watched.started = True
+
+    def _missing(self, watched: _Watched, stop: int) -> tuple[str, ...]:
+        """Required metrics that no row has yet; a signature that has begun to judge goes on."""
+        if watched.started:
+            return ()
+        return tuple(name for name in watched.entry.signature.requires if not self._there(name, stop))
+
+    def _there(self, alternatives: str, stop: int) -> bool:
+        return any(
+            bool(self.run.logged(member)[:stop].any())
+            for name in alternatives.split("|")
+            for member in (self._members(name) if name.endswith("/") else (name,))
+        )
+
+    def _members(self, family: str) -> tuple[str, ...]:
+        return tuple(name for name in self.run.metrics if name.startswith(family))
+
+    def _observations(self, alternatives: str) -> int:
+        names = [m for n in alternatives.split("|") for m in (self._members(n) if n.endswith("/") else (n,))]
+        return max((int(np.isfinite(self._rows.values(name)).sum()) for name in names), default=0)
+
+    def _diagnosis(self, stop: int) -> Diagnosis:
+        run = self.run
+        steps = (int(run.steps[0]), int(self._rows.steps[-1])) if stop else None
+        findings, incidents = order(self._findings(), steps or (0, 0))
+        checked, not_checked = self._silences(stop)
+        verdict = _verdict(findings, checked, stop)
+        manifest, reading = run.manifest, run.reading
+        notes = reading.notes
+        return Diagnosis(
+            source=run.source,
+            format=manifest.format,
+            algorithm=manifest.algorithm,
+            steps=steps,
+            rows=stop if stop < condensed_row(run.complete) else self._complete(),
+            segments=len(run.segments),
+            state=manifest.state,
+            verdict=verdict,
+            sentence=_sentence(verdict, findings, stop),
+            incidents=incidents,
+            findings=findings,
+            checked=checked,
+            not_checked=not_checked,
+            reassurances=reassure(run, self._rows, findings),
+            dropped=reading.dropped,
+            bad_values=reading.bad_values,
+            unreadable=reading.unreadable,
+            notes=notes,
+        )
+
+    def _findings(self) -> list[Finding]:
+        out = []
+        for watched in self._watched:
+            signature = watched.entry.signature
+            plain = self._configuration.choice(signature.id).severity or signature.severity
+            for subject, track in watched.tracks.items():
+                for episode in track.episodes:
+                    severity = "critical" if episode.critical and plain == "warning" else plain
+                    told = finding(signature, episode, subject, self._rows, self.run, severity)
+                    out.append(replace(told, confidence=confidence(signature, episode.log_evidence)))
+        return out
+
+    def _silences(self, stop: int) -> tuple[tuple[str, ...], tuple[NotChecked, ...]]:
+        checked, silent = [], []
+        watched_ids = {watched.entry.signature.id for watched in self._watched}
+        for watched in self._watched:
+            signature = watched.entry.signature
+            missing = self._missing(watched, stop)
+            count = min((self._observations(name) for name in signature.requires), default=stop)
+            if missing:
+                silent.append(NotChecked(id=signature.id, reason="missing", missing=missing, how=signature.record))
+            elif count < signature.minimum_rows and not any(t.episodes for t in watched.tracks.values()):
+                how = f"It needs {signature.minimum_rows} rows of {signature.requires[0]}; there are {count}."
+                silent.append(NotChecked(id=signature.id, reason="too_short", missing=(), how=how))
+            else:
+                checked.append(signature.id)
+        silent.extend(
+            NotChecked(id=e.signature.id, reason="disabled", missing=(), how="Enable it in doctor.toml.")
+            for e in entries()
+            if e.signature.id not in watched_ids
+        )
+        return tuple(checked), tuple(sorted(silent, key=lambda one: (one.reason, one.id)))
+
+
+def _verdict(findings: tuple[Finding, ...], checked: tuple[str, ...], rows: int) -> Verdict:
+    active = {one.severity for one in findings if one.status == "active"}
+    if "critical" in active:
+        return "failing"
+    if "warning" in active:
+        return "attention"
+    arms = {e.signature.id: e.signature.arm for e in entries()}
+    return "healthy" if rows >= ENOUGH_ROWS and any(arms[id] != "exact" for id in checked) else "unknown"
+
+
+def _sentence(verdict: Verdict, findings: tuple[Finding, ...], rows: int) -> str:
+    if verdict == "unknown":
+        return f"Too little to say: {rows} rows, and no signature that needs a course of training could be checked."
+    if verdict == "healthy":
+        return "Nothing that was checked is wrong."
+    head = next(one for one in findings if one.status == "active" and one.severity != "info")
+    more = sum(one.status == "active" and one.severity != "info" for one in findings) - 1
+    also = "" if more == 0 else f", with {more} more finding{'s' if more > 1 else ''}"
+    return f"{head.title} since step {head.onset_step}{also}."

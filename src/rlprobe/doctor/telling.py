@@ -1,0 +1,190 @@
+"""From an episode to a Finding: onset with interval, levels before and after, the words and the remedies."""
+
+from dataclasses import dataclass
+from math import log10
+
+import numpy as np
+
+from rlprobe.doctor.condense import Condensed
+from rlprobe.doctor.evidence.onset import EDGE, onset
+from rlprobe.doctor.finding import Confidence, Evidence, Finding, Remedy, Severity
+from rlprobe.doctor.signature import Advice, Signature
+from rlprobe.doctor.tracking import Episode
+from rlprobe.recording.metrics import find
+from rlprobe.recording.run import FloatArray, IntArray, Run
+from rlprobe.recording.settings import spelling
+
+LOOK_BACK = 150  # observations before detection in which the onset is looked for
+LOOK_AHEAD = 30  # observations after detection that still sharpen it
+LEVEL_ROWS = 8  # observations that a level before or after is the median of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beginning:
+    """Onset of an episode: row, interval of rows, and whether the log begins with it."""
+
+    row: int
+    low: int
+    high: int
+    from_start: bool
+
+
+def beginning(signature: Signature, episode: Episode, subject: str | None, rows: Condensed) -> Beginning:
+    """When an episode began, from rows up to LOOK_AHEAD observations past its detection."""
+    if episode.since >= 0:
+        return Beginning(row=episode.since, low=episode.since, high=episode.since, from_start=episode.since == 0)
+    where, values = observed(rows, primary(signature, subject, rows))
+    at = int(np.searchsorted(where, episode.detected, side="right"))
+    part = slice(max(0, at - LOOK_BACK), at + LOOK_AHEAD)
+    if len(values[part]) < 2 * EDGE + 4:
+        first = int(where[part][0]) if len(values[part]) else episode.detected
+        return Beginning(row=first, low=first, high=episode.detected, from_start=True)
+    found = onset(_even(values[part], signature.scale))
+    index = where[part]
+    row = min(int(index[found.index]), episode.detected)
+    low = min(row, int(index[found.low]))
+    return Beginning(row=row, low=low, high=max(row, int(index[found.high])), from_start=found.shape == "start")
+
+
+def primary(signature: Signature, subject: str | None, rows: Condensed) -> str:
+    """The first of the metrics that a signature shows which this run has."""
+    names = [resolve(name, subject) for name in signature.shows]
+    return next((name for name in names if np.isfinite(rows.values(name)).any()), names[0])
+
+
+def resolve(name: str, subject: str | None) -> str:
+    """A shown metric's name with the subject filled in."""
+    return name.replace("{subject}", subject or "")
+
+
+def observed(rows: Condensed, name: str) -> tuple[IntArray, FloatArray]:
+    """Rows at which a metric has a finite value, and those values."""
+    values = rows.values(name)
+    where = np.flatnonzero(np.isfinite(values))
+    return where, values[where]
+
+
+def evidence(
+    signature: Signature, episode: Episode, began: Beginning, subject: str | None, rows: Condensed
+) -> tuple[Evidence, ...]:
+    """One line for every shown metric that the run has."""
+    out = []
+    for name in (resolve(shown, subject) for shown in signature.shows):
+        where, values = observed(rows, name)
+        if len(where) == 0:
+            continue
+        before = values[where < began.row][-LEVEL_ROWS:]
+        upto = episode.last if episode.recovered is not None else rows.rows - 1
+        after = values[(where >= began.row) & (where <= upto)][-LEVEL_ROWS:]
+        metric = find(name)
+        exact = signature.arm == "exact" or not np.isfinite(episode.log_evidence)
+        out.append(
+            Evidence(
+                metric=name,
+                unit="" if metric is None or metric.unit == "dimensionless" else metric.unit,
+                before=float(np.median(before)) if len(before) else None,
+                after=float(np.median(after)) if len(after) else None,
+                statistic=signature.arm,
+                log_evidence=None if exact else round(episode.log_evidence, 1),
+                steps=(rows.first_step(began.row), rows.first_step(min(upto, rows.rows - 1))),
+            )
+        )
+    return tuple(out)
+
+
+def finding(
+    signature: Signature, episode: Episode, subject: str | None, rows: Condensed, run: Run, severity: Severity
+) -> Finding:
+    """The finding of one episode, not yet placed in an incident: root, relation and consequence_of are causes.py's."""
+    began = beginning(signature, episode, subject, rows)
+    lines = evidence(signature, episode, began, subject, rows)
+    step = rows.first_step(began.row)
+    name = signature.id if subject is None else f"{signature.id}[{subject}]"
+    recovered = episode.recovered is not None and not signature.lasting
+    return Finding(
+        key=f"{name}@{step}",
+        id=signature.id,
+        subject=subject,
+        stage=signature.stage,
+        severity="info" if recovered else severity,
+        confidence=Confidence(value=None, interval=None, examples=0, pooled=False),
+        onset_step=step,
+        onset_interval=(rows.first_step(began.low), rows.first_step(min(began.high, rows.rows - 1))),
+        detected_step=int(rows.steps[episode.detected]),
+        status="recovered" if recovered else "active",
+        recovered_step=int(rows.steps[episode.recovered]) if recovered and episode.recovered is not None else None,
+        root=True,
+        consequence_of=None,
+        relation="cause" if signature.arm == "exact" else "first_mover",
+        title=signature.title,
+        explanation=_explanation(signature, episode, lines, step, subject),
+        evidence=lines,
+        remedies=remedies(signature.remedies, run),
+        rollback_step=rollback(run, step),
+        page=signature.id,
+    )
+
+
+def remedies(advice: tuple[Advice, ...], run: Run) -> tuple[Remedy, ...]:
+    """The advice that fits this run's settings, in its framework's words and with its values."""
+    out = []
+    for one in advice:
+        current = run.manifest.settings.get(one.setting) if one.setting else None
+        number = float(current) if isinstance(current, int | float) and not isinstance(current, bool) else None
+        if one.only_above is not None and (number is None or number <= one.only_above):
+            continue
+        if one.only_below is not None and (number is None or number >= one.only_below):
+            continue
+        suggested = one.suggested
+        if one.scale is not None and number:
+            suggested = numeral(number * one.scale)
+        setting = spelling(one.setting, run.manifest.framework) if one.setting else ""
+        out.append(Remedy(text=one.text, setting=setting, current=current, suggested=suggested))
+    return tuple(out)
+
+
+def rollback(run: Run, step: int) -> int | None:
+    """Step of the last checkpoint before the onset, None when none is known."""
+    saved = [e.step for e in run.events if e.kind == "checkpoint" and e.step is not None and e.step < step]
+    return max(saved, default=None)
+
+
+def numeral(value: float | None) -> str:
+    """A number for a sentence: three significant digits, no exponent between 0.001 and a million."""
+    if value is None:
+        return "unknown"
+    if not np.isfinite(value):
+        return "NaN" if np.isnan(value) else ("infinite" if value > 0 else "minus infinite")
+    if value == 0:
+        return "0"
+    size = log10(abs(value))
+    if size >= 6 or size < -3:
+        return f"{value:.2e}"
+    return f"{value:.3g}" if size < 3 else f"{value:.0f}"
+
+
+def _explanation(
+    signature: Signature, episode: Episode, lines: tuple[Evidence, ...], step: int, subject: str | None
+) -> str:
+    before = lines[0].before if lines else None
+    after = lines[0].after if lines else None
+    fraction = after / before if before and after is not None else None
+    words = {name: numeral(value) for name, value in episode.facts.items()}
+    words |= {
+        "before": numeral(before),
+        "after": numeral(after),
+        "fraction": numeral(None if fraction is None else 100 * fraction) + " %",
+        "onset": str(step),
+        "subject": subject or "",
+        "unit": lines[0].unit if lines else "",
+    }
+    return signature.explanation.format_map(words)
+
+
+def _even(values: FloatArray, scale: str) -> FloatArray:
+    """Values on the scale on which their noise is even."""
+    if scale == "linear":
+        return values
+    positive = np.abs(values)
+    floor = 0.01 * float(np.median(positive)) + 1e-12  # keeps a single zero from being the largest change of the run
+    return np.log(positive + floor)

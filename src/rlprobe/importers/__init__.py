@@ -1,1 +1,36 @@
-"""See docs/decisions and the module docstrings; this package imports nothing eagerly."""
+"""Importers: one module a foreign format, each yielding the feed that a recording yields.
+
+A module of this package with a `NAME` is a format: `EXPECTS` says in a few words what it reads, `sniff(path, head)`
+recognises it by its content, `read(path, keys, run)` gives its feed. `rows` and `keymaps` are what they share.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import Protocol, cast
+
+from rlprobe.recording.run import Feed
+
+
+class Importer(Protocol):
+    """What a format's module offers."""
+
+    NAME: str
+    EXPECTS: str
+
+    def sniff(self, path: Path, head: bytes) -> bool:
+        """Whether a file that begins with these bytes (UTF-8, decompressed) is of this format."""
+        ...
+
+    def read(self, path: Path, keys: Mapping[str, str] | None = None, run: int | None = None) -> Feed:
+        """The feed of the file."""
+        ...
+
+
+@cache
+def importers() -> tuple[Importer, ...]:
+    """Every format, in the order of their modules' names; the first that recognises a file reads it."""
+    modules = [import_module(f"{__name__}.{info.name}") for info in iter_modules(__path__) if not info.ispkg]
+    return tuple(cast(Importer, module) for module in sorted(modules, key=lambda each: each.__name__))

@@ -1,0 +1,146 @@
+"""A feed of rows: what every table-like log has in common once its rows can be taken one after another."""
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final, Protocol
+
+import numpy as np
+
+from rlprobe.importers.rows.decode import Row
+from rlprobe.importers.rows.facts import Facts
+from rlprobe.importers.rows.plan import Plan
+from rlprobe.importers.rows.table import MAX_COLUMNS, RowTable
+from rlprobe.recording.run import Batch, Manifest, Metadata, Reading, Samples
+
+_BLOCK: Final = 4096  # rows turned into columns at once
+
+
+class RowSource(Protocol):
+    """Where a log's rows come from.
+
+    Attributes:
+        unreadable: lines or rows that could not be read so far.
+        settings: canonical settings that the file states outside its rows.
+        notes: what a person should know of the reading.
+    """
+
+    unreadable: int
+    settings: Mapping[str, object]
+    notes: tuple[str, ...]
+
+    def take(self, limit: int) -> list[Row]:
+        """At most `limit` new rows; an empty list when there is nothing new."""
+        ...
+
+
+@dataclass(slots=True)
+class RowFeed:
+    """A `Feed` over a source of rows.
+
+    Args:
+        source: the path or name the rows come from.
+        format: the format's name, for the manifest.
+        rows: the rows.
+        keys: foreign key -> canonical metric, of the user.
+        run: which of several runs in the source, counted from 1; None for the last.
+    """
+
+    source: str
+    format: str
+    rows: RowSource
+    keys: Mapping[str, str] | None = None
+    run: int | None = None
+    _table: RowTable = field(init=False)
+    _facts: Facts = field(init=False)
+    _queue: deque[Batch] = field(default_factory=deque, init=False)
+    _told: dict[str, Metadata] = field(default_factory=dict, init=False)
+    _polled: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        self._table = RowTable(Plan(self.keys), run=self.run)
+        self._facts = Facts()
+
+    @property
+    def runs(self) -> int:
+        """How many runs the rows read so far hold."""
+        return len(self._table.runs)
+
+    def poll(self) -> Batch | None:
+        """The next rows, or None when there is nothing new."""
+        while not self._queue:
+            taken = self.rows.take(_BLOCK)
+            if not taken and self._polled:
+                return None
+            self._polled = True
+            batches = self._table.add(taken) or ([] if taken else [Batch(steps=np.empty(0, dtype=np.int64))])
+            for batch in batches:
+                self._facts.observe(batch, self._table.plan.framework)
+            if batches:
+                batches[-1] = replace(
+                    batches[-1], manifest=self._manifest(), reading=self._reading(), metadata=self._new_metadata()
+                )
+            self._queue.extend(batches)
+        return self._queue.popleft()
+
+    def samples(self, *, step: int | None, columns: tuple[str, ...] | None) -> Samples:
+        """No samples: rows of metrics hold none."""
+        return Samples()
+
+    def _new_metadata(self) -> dict[str, Metadata]:
+        new = {name: known for name, known in self._table.metadata.items() if self._told.get(name) != known}
+        self._told.update(new)
+        return new
+
+    def _manifest(self) -> Manifest:
+        stated = dict(self.rows.settings)
+        inferred = {name: value for name, value in self._facts.settings.items() if name not in stated}
+        return Manifest(
+            format=self.format,
+            framework=self._table.plan.framework,
+            algorithm=self._table.plan.algorithm,
+            settings={**inferred, **stated},
+            inferred_settings=frozenset(inferred),
+        )
+
+    def _reading(self) -> Reading:
+        table = self._table
+        known = table.metadata
+        return Reading(
+            bad_values=table.bad_values,
+            unreadable=self.rows.unreadable,
+            unknown_keys=tuple(
+                sorted(name for name, meta in known.items() if name == meta.key and not _canonical(name))
+            ),
+            notes=tuple(_notes(table, self.run)) + self.rows.notes,
+        )
+
+
+def _canonical(name: str) -> bool:
+    from rlprobe.recording.metrics import find
+
+    return find(name) is not None
+
+
+def _notes(table: RowTable, run: int | None) -> list[str]:
+    notes = []
+    if len(table.runs) > 1:
+        listed = ", ".join(
+            f"{i}: steps {first} to {last}, {rows} rows" for i, (first, last, rows) in enumerate(table.runs[:20], 1)
+        )
+        taken = "the last is read" if run is None else f"run {run} is read"
+        notes.append(f"{len(table.runs)} runs are appended in this log ({listed}); {taken}.")
+    if table.summaries:
+        notes.append(f"{table.summaries} summary rows at the end of training were left out.")
+    if table.merged:
+        notes.append(
+            f"{table.merged} rows joined the row of the same step; a metric logged twice in a step is the mean."
+        )
+    if table.repeats:
+        notes.append(
+            f"{table.repeats} rows repeat the rollout numbers of the row before; the repeats do not count as logged."
+        )
+    if table.beyond:
+        more = "at least " if len(table.beyond) >= MAX_COLUMNS else ""
+        notes.append(f"{more}{len(table.beyond)} keys beyond the first {MAX_COLUMNS} were left out.")
+    return notes

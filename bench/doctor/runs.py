@@ -20,15 +20,22 @@ def main() -> None:
     failing = [one for one in runs if one.label.verdict == "failing"]
     false = [one.label.id for one in healthy if one.alarms]
     print(f"\nfalse alarms {len(false)}/{len(healthy)}: {' '.join(false)}")
-    print(f"named {sum(one.hit for one in failing)}/{len(failing)}, first {sum(one.first for one in failing)}/{len(failing)}")
-    print("missed:", " ".join(f"{one.label.id}:{';'.join(one.label.findings)}" for one in failing if not one.hit) or "none")
+    print(
+        f"named {sum(one.hit for one in failing)}/{len(failing)}, first {sum(one.first for one in failing)}/{len(failing)}"
+    )
+    print(
+        "missed:",
+        " ".join(f"{one.label.id}:{';'.join(one.label.findings)}" for one in failing if not one.hit) or "none",
+    )
 
 
 def _line(one: Read, only: frozenset[str]) -> str:
     told = " ".join(_told(f) for f in one.diagnosis.findings if not only or f.id in only)
     label = ";".join(one.label.findings) or "-"
     mark = {"healthy": " " if not one.alarms else "F", "failing": "+" if one.hit else "-"}.get(one.label.verdict, "?")
-    return f"{mark} {one.label.id:11} {one.label.verdict:9} {label:60.60} onset {one.label.onset_step or '-':>5} | {told}"
+    return (
+        f"{mark} {one.label.id:11} {one.label.verdict:9} {label:60.60} onset {one.label.onset_step or '-':>5} | {told}"
+    )
 
 
 def _told(finding: Finding) -> str:

@@ -25,19 +25,25 @@ class Condensed:
         self._columns: dict[str, _Condensed] = {}
         self.rows = 0
         self._taken = 0  # rows of the run that are in the condensed rows
+        self._steps: IntArray = np.empty(0, dtype=np.int64)
 
     def extend(self, stop: int) -> int:
         """Take up the run's rows before `stop`; returns how many condensed rows there are now."""
         whole = FULL + (max(stop, FULL) - FULL) // BLOCK * BLOCK
         self._taken = max(self._taken, min(stop, whole))
-        self.rows = condensed_row(self._taken)
+        before, self.rows = self.rows, condensed_row(self._taken)
+        if self.rows > len(self._steps):
+            self._steps = np.concatenate([self._steps, np.zeros(self.rows + 64, dtype=np.int64)])
+        new = np.arange(before, self.rows)
+        self._steps[before : self.rows] = self._run.steps[
+            np.where(new < FULL, new, FULL + (new - FULL + 1) * BLOCK - 1)
+        ]
         return self.rows
 
     @property
     def steps(self) -> IntArray:
         """(rows,) step of each condensed row: the last step of its block."""
-        steps = self._run.steps[: self._taken]
-        return steps if self._taken <= FULL else np.concatenate([steps[:FULL], steps[FULL + BLOCK - 1 :: BLOCK]])
+        return self._steps[: self.rows]
 
     def first_step(self, row: int) -> int:
         """Step of the first run row of a condensed row."""
@@ -50,6 +56,10 @@ class Condensed:
     def nonfinite(self, name: str) -> FloatArray:
         """(rows,) how many values of the row or block were logged as NaN or infinite."""
         return self._column(name).nonfinite[: self.rows]
+
+    def observations(self, name: str) -> int:
+        """How many condensed rows have a finite value of the metric."""
+        return self._column(name).observations
 
     def _column(self, name: str) -> "_Condensed":
         column = self._columns.get(name)
@@ -65,7 +75,7 @@ def condensed_row(row: int) -> int:
 
 
 class _Condensed:
-    __slots__ = ("aggregation", "done", "name", "nonfinite", "values")
+    __slots__ = ("aggregation", "done", "name", "nonfinite", "observations", "values")
 
     def __init__(self, name: str) -> None:
         metric = find(name)
@@ -74,6 +84,7 @@ class _Condensed:
         self.values: FloatArray = np.empty(0)
         self.nonfinite: FloatArray = np.empty(0)
         self.done = 0
+        self.observations = 0
 
     def extend(self, run: Run, rows: int) -> None:
         if rows <= self.done:
@@ -92,6 +103,7 @@ class _Condensed:
         if first < rows:
             source = slice(FULL + (first - FULL) * BLOCK, FULL + (rows - FULL) * BLOCK)
             self._blocks(run, source, slice(first, rows))
+        self.observations += int(np.isfinite(self.values[self.done : rows]).sum())
         self.done = rows
 
     def _blocks(self, run: Run, source: slice, target: slice) -> None:

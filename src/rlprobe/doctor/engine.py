@@ -108,8 +108,9 @@ class Doctor:
         return tuple(name for name in watched.entry.signature.requires if not self._there(name, stop))
 
     def _there(self, alternatives: str, stop: int) -> bool:
+        present = self.run.metrics
         return any(
-            bool(self.run.logged(member)[:stop].any())
+            member in present and bool(self.run.logged(member)[:stop].any())
             for name in alternatives.split("|")
             for member in (self._members(name) if name.endswith("/") else (name,))
         )
@@ -119,7 +120,7 @@ class Doctor:
 
     def _observations(self, alternatives: str) -> int:
         names = [m for n in alternatives.split("|") for m in (self._members(n) if n.endswith("/") else (n,))]
-        return max((int(np.isfinite(self._rows.values(name)).sum()) for name in names), default=0)
+        return max((self._rows.observations(name) for name in names), default=0)
 
     def _diagnosis(self, stop: int) -> Diagnosis:
         run = self.run

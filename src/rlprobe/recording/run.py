@@ -7,6 +7,7 @@ newer rows replace the older ones in the default view, `rewinds` counts it, and 
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Literal, Protocol
 
 import numpy as np
@@ -233,13 +234,19 @@ class Run:
     @property
     def segments(self) -> list[Segment]:
         """The sessions of the run in the default view."""
-        out = []
         ids = self.row_segments
-        for index in np.unique(ids):
-            where = np.flatnonzero(ids == index)
-            first, last = int(self._steps[where[0]]), int(self._steps[where[-1]])
-            out.append(Segment(index=int(index), first_step=first, last_step=last, rows=len(where)))
-        return out
+        if self._rows == 0:
+            return []
+        starts = np.concatenate([[0], np.flatnonzero(np.diff(ids)) + 1, [self._rows]])
+        return [
+            Segment(
+                index=int(ids[low]),
+                first_step=int(self._steps[low]),
+                last_step=int(self._steps[high - 1]),
+                rows=int(high - low),
+            )
+            for low, high in pairwise(starts)
+        ]
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -272,9 +279,10 @@ class Run:
     def replay(self) -> Iterator[tuple[int, Mapping[str, float]]]:
         """Yield (step, {metric: value}) of every row of the default view, oldest first."""
         for row in range(self._rows):
-            yield int(self._steps[row]), {
-                name: float(column.values[row]) for name, column in self._columns.items() if column.logged[row]
-            }
+            yield (
+                int(self._steps[row]),
+                {name: float(column.values[row]) for name, column in self._columns.items() if column.logged[row]},
+            )
 
     def refresh(self) -> int:
         """Read what is new; returns how many rows were added or changed. Costs what the new rows cost."""
@@ -360,7 +368,9 @@ class MemoryFeed:
 
     def samples(self, *, step: int | None, columns: tuple[str, ...] | None) -> Samples:
         """Sample rows, filtered by step and columns."""
-        wanted = self.sample_columns if columns is None else {n: c for n, c in self.sample_columns.items() if n in columns}
+        wanted = (
+            self.sample_columns if columns is None else {n: c for n, c in self.sample_columns.items() if n in columns}
+        )
         if step is None:
             return Samples(columns=wanted, rows=self.sample_rows)
         keep = np.flatnonzero(np.asarray(self.sample_columns["step"]) == step) if self.sample_rows else np.empty(0, int)

@@ -1,0 +1,91 @@
+"""Law 1: rows 0..n give the same diagnosis whether they came one by one, in chunks or at once."""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rlprobe.doctor.engine import Doctor, diagnose
+from rlprobe.doctor.finding import Diagnosis
+from rlprobe.opening import open_run
+from rlprobe.recording.run import Batch, MemoryFeed, Run
+from tests.support.corpus import Label, labels
+
+FAST = 12  # runs of the corpus that the quick test cuts up
+
+
+def _run(label: Label) -> Run:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.jsonl"
+        path.write_bytes(label.text())
+        return open_run(path)
+
+
+def _pieces(run: Run, cuts: list[int]) -> list[Batch]:
+    """The default view of a run as batches that begin at the cuts."""
+    edges = [0, *cuts, run.rows]
+    whole = {name: (run.column(name), run.logged(name)) for name in run.metrics}
+    metadata = {name: run.metadata(name) for name in run.metrics}
+    out = []
+    for low, high in zip(edges[:-1], edges[1:], strict=True):
+        columns = {n: (v[low:high], k[low:high]) for n, (v, k) in whole.items() if k[low:high].any()}
+        out.append(
+            Batch(
+                steps=run.steps[low:high],
+                columns=columns,
+                segments=run.row_segments[low:high],
+                manifest=run.manifest if low == 0 else None,
+                reading=run.reading if low == 0 else None,
+                events=tuple(run.events) if low == 0 else (),
+                metadata=metadata if low == 0 else {},
+            )
+        )
+    return out
+
+
+def _live(run: Run, cuts: list[int]) -> Diagnosis:
+    """The diagnosis of a Doctor that was asked after every piece."""
+    pieces = _pieces(run, cuts)
+    feed = MemoryFeed("live", [])
+    live = Run(feed)
+    doctor = Doctor(live)
+    diagnosis = doctor.update()
+    for piece in pieces:
+        feed.batches.append(piece)
+        diagnosis = doctor.update()
+    return diagnosis
+
+
+def _told(diagnosis: Diagnosis) -> tuple[object, ...]:
+    return diagnosis.verdict, diagnosis.findings, diagnosis.incidents, diagnosis.checked, diagnosis.reassurances
+
+
+def _check(label: Label, seed: int) -> None:
+    run = _run(label)
+    at_once = diagnose(Run(MemoryFeed("whole", _pieces(run, []))))
+    rng = np.random.default_rng(seed)
+    some = sorted(set(rng.integers(1, max(2, run.rows), size=7).tolist()) - {run.rows})
+    assert _told(_live(run, some)) == _told(at_once)
+    assert _told(_live(run, list(range(1, run.rows)))) == _told(at_once)
+
+
+def _spread_over_sources() -> list[Label]:
+    """Runs of as many repositories as possible, the shortest first."""
+    chosen: dict[str, Label] = {}
+    for label in sorted(labels(), key=lambda one: one.path.stat().st_size):
+        chosen.setdefault(label.repository, label)
+    return list(chosen.values())
+
+
+@pytest.mark.parametrize("label", _spread_over_sources()[:FAST], ids=lambda label: label.id)
+def test_a_real_run_reads_the_same_row_by_row_in_chunks_and_at_once(label: Label) -> None:
+    _check(label, seed=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("label", labels(), ids=lambda label: label.id)
+def test_every_real_run_reads_the_same_however_it_is_cut(label: Label) -> None:
+    if label.path.stat().st_size > 60_000:
+        pytest.skip("row by row takes minutes; the quick test and the lab cover its kinds")
+    _check(label, seed=2)

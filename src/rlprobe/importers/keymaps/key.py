@@ -5,6 +5,19 @@ from dataclasses import dataclass
 from functools import cached_property
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """How a number was estimated: the fields of the same names of `recording.run.Metadata`; "" is the registry's word."""
+
+    estimator: str = ""
+    pair: str = ""
+    per: str = ""
+    unit: str = ""
+
+
+PLAIN = Measure()
+
+
 @dataclass(frozen=True, slots=True)
 class Key:
     """One foreign key and the canonical metric that it is.
@@ -12,7 +25,8 @@ class Key:
     Attributes:
         key: the foreign key, normalised (no blanks round a slash). `{name}` stands for any text and may stand in `metric`.
         metric: the canonical metric; "" keeps the number under its foreign key (and says in `note` why).
-        estimator, pair, per, unit, note: as in `recording.run.Metadata`; an empty unit is the registry's.
+        measure: how it was estimated.
+        note: a trap that a reader of the number should know.
         scale, offset: canonical = foreign * scale + offset.
         when: the row of the map holds only once this foreign key was seen in the log ("" always).
         unless: the row holds only as long as none of these foreign keys was seen.
@@ -21,10 +35,7 @@ class Key:
 
     key: str
     metric: str
-    estimator: str = ""
-    pair: str = ""
-    per: str = ""
-    unit: str = ""
+    measure: Measure = PLAIN
     note: str = ""
     scale: float = 1.0
     offset: float = 0.0
@@ -39,10 +50,11 @@ class KeyMap:
 
     Attributes:
         framework: its name in `Manifest.framework`.
-        marks: keys that only this framework writes; one that ends in "/" marks every key below it.
+        marks: keys that only this framework writes; "a/" marks every key below it, "*a" every key that ends so.
         keys: the map.
         algorithms: (foreign key, algorithm): the first key seen in the log decides; "" as key is the default.
         prefixes: prefixes under which a logger files the same keys ("train/" in TensorBoard).
+        loose: whether "Mean Reward" counts as "mean_reward".
     """
 
     framework: str
@@ -50,6 +62,7 @@ class KeyMap:
     keys: tuple[Key, ...]
     algorithms: tuple[tuple[str, str], ...] = ()
     prefixes: tuple[str, ...] = ()
+    loose: bool = False
 
     @cached_property
     def conditions(self) -> frozenset[str]:
@@ -70,7 +83,7 @@ class KeyMap:
 
     def claims(self, key: str) -> bool:
         """Whether this key is one that only this framework writes."""
-        return any(key.startswith(mark) if mark.endswith("/") else key == mark for mark in self.marks)
+        return any(_marked(key, mark) for mark in self.marks)
 
     def find(self, key: str, seen: frozenset[str]) -> tuple[Key, int, str] | None:
         """The map's row for a key, its rank, and what `{name}` stood for; None when the map does not know the key."""
@@ -85,12 +98,21 @@ class KeyMap:
         return None
 
     def spellings(self, key: str) -> list[str]:
-        """The key, and the key without a logger's prefix."""
-        return [key, *(key.removeprefix(prefix) for prefix in self.prefixes if key.startswith(prefix))]
+        """The key, the key without a logger's prefix, and with `loose` the same in small letters joined by "_"."""
+        found = [key, *(key.removeprefix(prefix) for prefix in self.prefixes if key.startswith(prefix))]
+        if self.loose:
+            found += [_JOINS.sub("_", each.lower()) for each in found]
+        return found
 
     def _holds(self, rank: int, seen: frozenset[str]) -> bool:
         key = self.keys[rank]
         return (not key.when or key.when in seen) and not any(name in seen for name in key.unless)
+
+
+def _marked(key: str, mark: str) -> bool:
+    if mark.startswith("*"):
+        return key.endswith(mark[1:])
+    return key.startswith(mark) if mark.endswith("/") else key == mark
 
 
 def pattern_of(key: str) -> re.Pattern[str]:
@@ -99,6 +121,7 @@ def pattern_of(key: str) -> re.Pattern[str]:
     return re.compile(re.escape(before) + r"(?P<name>.+)" + re.escape(after))
 
 
+_JOINS = re.compile(r"[\s-]+")
 _BLANKS = re.compile(r"\s*/\s*")
 
 

@@ -1,17 +1,19 @@
 """tinker-cookbook, and what logs through its logger."""
 
-from rlprobe.importers.keymaps.key import Key, KeyMap
+from dataclasses import replace
+
+from rlprobe.importers.keymaps.key import Key, KeyMap, Measure
 
 _SAMPLED = "estimated from the sampled log-probs"
-_SAMPLER = {"pair": "sampler/policy", "per": "token"}
+_SAMPLER = Measure(pair="sampler/policy", per="token")
 
+# fmt: off
 MAP = KeyMap(
     framework="tinker",
     marks=(
         "progress/batch",
         "progress/step",
         "progress/done_frac",
-        "optim/lr",
         "env/all/",
         "env/",
         "reward/mean",
@@ -36,29 +38,16 @@ MAP = KeyMap(
         Key("reward/{name}", "reward_component_mean/{name}"),
         Key("env/all/by_group/frac_all_good", "all_right_group_fraction"),
         Key("env/all/by_group/frac_all_bad", "all_wrong_group_fraction"),
-        Key("policy/entropy", "entropy_mean", estimator="monte carlo", note=_SAMPLED),
-        Key("optim/entropy", "entropy_mean", estimator="monte carlo", note=_SAMPLED),
-        Key("optim/kl_sample_train_v2", "sampler_kl_mean", estimator="k2", **_SAMPLER),
-        Key(
-            "optim/kl_sample_train_v1",
-            "sampler_kl_mean",
-            estimator="k1",
-            **_SAMPLER,
-            unless=("optim/kl_sample_train_v2",),
-        ),
-        Key("kl_policy_base", "kl_mean", estimator="k1", pair="policy/reference", per="token"),
-        Key(
-            "teacher_kl",
-            "kl_mean",
-            estimator="k1",
-            pair="policy/reference",
-            per="token",
-            note="compares with a teacher",
-        ),
+        Key("policy/entropy", "entropy_mean", measure=Measure(estimator="monte carlo"), note=_SAMPLED),
+        Key("optim/entropy", "entropy_mean", measure=Measure(estimator="monte carlo"), note=_SAMPLED),
+        Key("optim/kl_sample_train_v2", "sampler_kl_mean", measure=replace(_SAMPLER, estimator="k2")),
+        Key("optim/kl_sample_train_v1", "sampler_kl_mean", measure=replace(_SAMPLER, estimator="k1"), unless=("optim/kl_sample_train_v2",)),
+        Key("kl_policy_base", "kl_mean", measure=Measure(estimator="k1", pair="policy/reference", per="token")),
+        Key("teacher_kl", "kl_mean", measure=Measure(estimator="k1", pair="policy/reference", per="token"), note="compares with a teacher"),
         Key("optim/lr", "learning_rate"),
         Key("skyrl.ai/grad_norm", "grad_norm", note="of a summed loss: thousands are normal"),
         Key("skyrl.ai/learning_rate", "learning_rate"),
-        Key("env/all/ac_tokens_per_turn", "completion_tokens_mean", per="turn"),
+        Key("env/all/ac_tokens_per_turn", "completion_tokens_mean", note="tokens of one turn"),
         Key("env/all/turns_per_episode", "turns_mean"),
         Key("stop/max_tokens", "truncated_fraction"),
         Key("off_policy/lag_batches", "staleness_mean"),

@@ -3,17 +3,20 @@
 Read from trl 0.14 to 1.16. Notebook tables spell `completions / mean_length` and `Training Loss`.
 """
 
-from rlprobe.importers.keymaps.key import Key, KeyMap
+from dataclasses import replace
 
-_REFERENCE = {"estimator": "k3", "pair": "policy/reference", "per": "token"}
-_OLD = {"pair": "policy/old", "per": "token"}
-_SEQUENCE = {"estimator": "k1", "pair": "policy/reference", "per": "sequence", "unit": "nats/sequence"}
+from rlprobe.importers.keymaps.key import Key, KeyMap, Measure
+
+_REFERENCE = Measure(estimator="k3", pair="policy/reference", per="token")
+_OLD = Measure(pair="policy/old", per="token")
+_SEQUENCE = Measure(estimator="k1", pair="policy/reference", per="sequence", unit="nats/sequence")
 _STD_GROUP = "before trl 0.29: mean over groups of the standard deviation within the group"
 _STD_BATCH = "since trl 0.29 the standard deviation over the batch (0.26 to 0.28: mean over groups)"
 _MEAN_OF = "with logging_steps above 1 this is a mean over steps of the step's extreme"
 _ZERO = "0 whenever a rollout serves one update (the ratio is 1 by construction)"
 _ROUNDED = "notebook tables round the loss to 6 decimals"
 
+# fmt: off
 MAP = KeyMap(
     framework="trl",
     marks=(
@@ -45,8 +48,10 @@ MAP = KeyMap(
         Key("reward", "reward_mean"),
         Key("objective/scores", "reward_mean"),
         Key("objective/rlhf_reward", "reward_with_kl_mean"),
+        Key("group_reward_std", "reward_std_group_mean"),
+        Key("reward_std", "reward_std_batch", when="group_reward_std"),
         Key("reward_std", "reward_std_batch", when="step_time", note=_STD_BATCH),
-        Key("reward_std", "reward_std_group_mean", unless=("step_time",), note=_STD_GROUP),
+        Key("reward_std", "reward_std_group_mean", note=_STD_GROUP),
         Key("frac_reward_zero_std", "zero_variance_group_fraction"),
         # preference optimisation: before the reward components, whose keys look alike
         Key("rewards/chosen", "chosen_reward_mean"),
@@ -60,9 +65,9 @@ MAP = KeyMap(
         Key("rewards/{name}/mean", "reward_component_mean/{name}"),
         Key("rewards/{name}/std", "reward_component_std/{name}"),
         Key("rewards/{name}", "reward_component_mean/{name}"),
-        Key("kl", "kl_mean", **_REFERENCE, note="RLOO logs k1 under the same key"),
-        Key("objective/kl", "kl_mean", **_SEQUENCE),
-        Key("policy/approxkl_avg", "kl_old_mean", estimator="k2", **_OLD),
+        Key("kl", "kl_mean", measure=_REFERENCE, note="RLOO logs k1 under the same key"),
+        Key("objective/kl", "kl_mean", measure=_SEQUENCE),
+        Key("policy/approxkl_avg", "kl_old_mean", measure=replace(_OLD, estimator="k2")),
         Key("beta", "kl_coefficient"),
         Key("entropy", "entropy_mean"),
         Key("policy/entropy_avg", "entropy_mean"),
@@ -78,28 +83,14 @@ MAP = KeyMap(
         Key("clip_ratio/high_max", "", note="extreme over processes of a fraction"),
         Key("ratio", "ratio_mean"),
         Key("val/ratio", "ratio_mean"),
-        Key(
-            "sampling/sampling_logp_difference/mean",
-            "sampler_logprob_difference_mean",
-            pair="sampler/policy",
-            per="token",
-        ),
-        Key(
-            "sampling/sampling_logp_difference/max",
-            "sampler_logprob_difference_max",
-            pair="sampler/policy",
-            per="token",
-        ),
-        Key("sampling/importance_sampling_ratio/mean", "sampler_ratio_mean", pair="sampler/policy"),
-        Key("sampling/importance_sampling_ratio/min", "sampler_ratio_min", pair="sampler/policy"),
-        Key("sampling/importance_sampling_ratio/max", "sampler_ratio_max", pair="sampler/policy"),
+        Key("sampling/sampling_logp_difference/mean", "sampler_logprob_difference_mean", measure=Measure(pair="sampler/policy", per="token")),
+        Key("sampling/sampling_logp_difference/max", "sampler_logprob_difference_max", measure=Measure(pair="sampler/policy", per="token")),
+        Key("sampling/importance_sampling_ratio/mean", "sampler_ratio_mean", measure=Measure(pair="sampler/policy")),
+        Key("sampling/importance_sampling_ratio/min", "sampler_ratio_min", measure=Measure(pair="sampler/policy")),
+        Key("sampling/importance_sampling_ratio/max", "sampler_ratio_max", measure=Measure(pair="sampler/policy")),
         Key("sample/staleness_mean", "staleness_mean"),
         Key("sample/staleness_max", "staleness_max"),
-        Key(
-            "loss",
-            "loss",
-            note="transformers replaces a NaN loss by the running mean unless logging_nan_inf_filter is off",
-        ),
+        Key("loss", "loss", note="transformers replaces a NaN loss by the running mean unless logging_nan_inf_filter is off"),
         Key("Training Loss", "loss", note=_ROUNDED),
         Key("policy_loss", "policy_loss"),
         Key("loss/policy_avg", "policy_loss"),

@@ -3,10 +3,12 @@
 Read from verl 0.9.1 and logs of 2025 to 2026. `critic/score` and `critic/rewards` exist without any critic.
 """
 
-from rlprobe.importers.keymaps.key import Key, KeyMap
+from dataclasses import replace
 
-_ROLLOUT = {"pair": "sampler/policy", "per": "token"}
-_REFERENCE = {"pair": "policy/reference", "per": "token"}
+from rlprobe.importers.keymaps.key import Key, KeyMap, Measure
+
+_ROLLOUT = Measure(pair="sampler/policy", per="token")
+_REFERENCE = Measure(pair="policy/reference", per="token")
 _TEACHER = "may compare with a teacher instead of the reference (on-policy distillation)"
 _KL_TYPE = "the estimator is kl_loss_type (low_var_kl is k3)"
 _SCORE = ("critic/score/mean",)
@@ -14,6 +16,7 @@ _RETURNS = "without a value head a copy of the advantages"
 _PADDED = "length equals the longest of the step's batch, which is the cap once a completion reaches it"
 _GIB = float(1 << 30)
 
+# fmt: off
 MAP = KeyMap(
     framework="verl",
     marks=(
@@ -24,7 +27,9 @@ MAP = KeyMap(
         "response_length/",
         "global_seqlen/",
         "timing_s/",
-        "perf/",
+        "perf/mfu/",
+        "perf/max_memory_allocated_gb",
+        "perf/time_per_step",
         "val-core/",
         "val-aux/",
         "rollout_corr/",
@@ -39,18 +44,8 @@ MAP = KeyMap(
     ),
     keys=(
         Key("critic/score/mean", "reward_mean"),
-        Key(
-            "critic/rewards/mean",
-            "reward_with_kl_mean",
-            when="critic/score/mean",
-            note="after the KL penalty, where one is set",
-        ),
-        Key(
-            "critic/rewards/mean",
-            "reward_mean",
-            unless=_SCORE,
-            note="after the KL penalty, where one is set; no raw score is logged",
-        ),
+        Key("critic/rewards/mean", "reward_with_kl_mean", when="critic/score/mean", note="after the KL penalty, where one is set"),
+        Key("critic/rewards/mean", "reward_mean", unless=_SCORE, note="after the KL penalty, where one is set; no raw score is logged"),
         Key("critic/score/max", "reward_max"),
         Key("critic/score/min", "reward_min"),
         Key("critic/rewards/max", "reward_max", unless=_SCORE),
@@ -59,42 +54,19 @@ MAP = KeyMap(
         Key("reward/accuracy", "accuracy_fraction"),
         Key("reward/format", "format_fraction"),
         Key("reward/{name}", "reward_component_mean/{name}"),
-        Key("critic/advantages/mean", "advantage_mean", per="token"),
-        Key("critic/advantages/max", "advantage_max", per="token"),
-        Key("critic/advantages/min", "advantage_min", per="token"),
+        Key("critic/advantages/mean", "advantage_mean", measure=Measure(per="token")),
+        Key("critic/advantages/max", "advantage_max", measure=Measure(per="token")),
+        Key("critic/advantages/min", "advantage_min", measure=Measure(per="token")),
         Key("critic/returns/mean", "return_mean", note=_RETURNS),
         Key("critic/returns/max", "return_max", note=_RETURNS),
         Key("critic/returns/min", "return_min", note=_RETURNS),
-        Key("actor/kl_loss", "kl_mean", **_REFERENCE, note=_KL_TYPE),
-        Key(
-            "actor/reward_kl_penalty", "kl_mean", estimator="k1", **_REFERENCE, unless=("actor/kl_loss",), note=_TEACHER
-        ),
-        Key(
-            "actor/token_kl/mean",
-            "kl_mean",
-            estimator="k1",
-            **_REFERENCE,
-            unless=("actor/kl_loss", "actor/reward_kl_penalty"),
-            note=_TEACHER + "; signed",
-        ),
-        Key(
-            "actor/token_kl/max",
-            "kl_max",
-            estimator="k1",
-            **_REFERENCE,
-            unless=("actor/kl_loss", "actor/reward_kl_penalty"),
-            note=_TEACHER,
-        ),
+        Key("actor/kl_loss", "kl_mean", measure=_REFERENCE, note=_KL_TYPE),
+        Key("actor/reward_kl_penalty", "kl_mean", measure=replace(_REFERENCE, estimator="k1"), unless=("actor/kl_loss",), note=_TEACHER),
+        Key("actor/token_kl/mean", "kl_mean", measure=replace(_REFERENCE, estimator="k1"), unless=("actor/kl_loss", "actor/reward_kl_penalty"), note=_TEACHER + "; signed"),
+        Key("actor/token_kl/max", "kl_max", measure=replace(_REFERENCE, estimator="k1"), unless=("actor/kl_loss", "actor/reward_kl_penalty"), note=_TEACHER),
         Key("actor/kl_coef", "kl_coefficient"),
         Key("actor/reward_kl_penalty_coeff", "kl_coefficient"),
-        Key(
-            "actor/ppo_kl",
-            "kl_old_mean",
-            estimator="k1",
-            pair="policy/old",
-            per="token",
-            note="about 0 with one update a rollout, of either sign",
-        ),
+        Key("actor/ppo_kl", "kl_old_mean", measure=Measure(estimator="k1", pair="policy/old", per="token"), note="about 0 with one update a rollout, of either sign"),
         Key("actor/entropy", "entropy_mean"),
         Key("actor/entropy_loss", "entropy_mean", note="positive in spite of its name"),
         Key("actor/pg_clipfrac", "clip_fraction", note="0 with one update a rollout"),
@@ -113,14 +85,14 @@ MAP = KeyMap(
         Key("critic/vpred_mean", "value_mean"),
         Key("critic/values/mean", "value_mean"),
         Key("critic/grad_norm", "value_grad_norm"),
-        Key("training/rollout_probs_diff_mean", "sampler_probability_difference_mean", **_ROLLOUT),
-        Key("training/rollout_probs_diff_max", "sampler_probability_difference_max", **_ROLLOUT),
-        Key("training/rollout_actor_probs_pearson_corr", "sampler_probability_correlation", **_ROLLOUT),
-        Key("rollout_corr/k3_kl", "sampler_kl_mean", estimator="k3", **_ROLLOUT),
-        Key("rollout_corr/kl", "sampler_kl_mean", estimator="k1", **_ROLLOUT, unless=("rollout_corr/k3_kl",)),
-        Key("rollout_corr/rollout_is_mean", "sampler_ratio_mean", pair="sampler/policy"),
-        Key("rollout_corr/rollout_is_max", "sampler_ratio_max", pair="sampler/policy"),
-        Key("rollout_corr/rollout_is_min", "sampler_ratio_min", pair="sampler/policy"),
+        Key("training/rollout_probs_diff_mean", "sampler_probability_difference_mean", measure=_ROLLOUT),
+        Key("training/rollout_probs_diff_max", "sampler_probability_difference_max", measure=_ROLLOUT),
+        Key("training/rollout_actor_probs_pearson_corr", "sampler_probability_correlation", measure=_ROLLOUT),
+        Key("rollout_corr/k3_kl", "sampler_kl_mean", measure=replace(_ROLLOUT, estimator="k3")),
+        Key("rollout_corr/kl", "sampler_kl_mean", measure=replace(_ROLLOUT, estimator="k1"), unless=("rollout_corr/k3_kl",)),
+        Key("rollout_corr/rollout_is_mean", "sampler_ratio_mean", measure=Measure(pair="sampler/policy")),
+        Key("rollout_corr/rollout_is_max", "sampler_ratio_max", measure=Measure(pair="sampler/policy")),
+        Key("rollout_corr/rollout_is_min", "sampler_ratio_min", measure=Measure(pair="sampler/policy")),
         Key("rollout_corr/rollout_is_eff_sample_size", "effective_sample_fraction"),
         Key("response_length/mean", "completion_tokens_mean", note="aborted samples count as length 0"),
         Key("response_length/max", "completion_tokens_max"),

@@ -24,12 +24,14 @@ def decode(line: bytes) -> object | None:
     The fast decoder refuses NaN and Infinity, which JSON does not know but every Python logger writes.
     """
     try:
-        return msgspec.json.decode(line)
+        fast: object = msgspec.json.decode(line)
+        return fast
     except (msgspec.DecodeError, RecursionError, UnicodeError):
         pass
     for text in (line, _BARE.sub(_respelled, line)):
         try:
-            return json.loads(text)  # type: ignore[no-any-return]  # any JSON value
+            value: object = json.loads(text)
+            return value
         except (ValueError, RecursionError):
             continue
     return None

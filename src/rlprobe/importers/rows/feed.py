@@ -7,10 +7,12 @@ from typing import Final, Protocol
 
 import numpy as np
 
+from rlprobe.importers.rows.configuration import configuration_of, settings_of
 from rlprobe.importers.rows.decode import Row
 from rlprobe.importers.rows.facts import Facts
 from rlprobe.importers.rows.plan import Plan
 from rlprobe.importers.rows.table import MAX_COLUMNS, RowTable
+from rlprobe.recording.metrics import find
 from rlprobe.recording.run import Batch, Manifest, Metadata, Reading, Samples
 
 _BLOCK: Final = 4096  # rows turned into columns at once
@@ -25,9 +27,14 @@ class RowSource(Protocol):
         notes: what a person should know of the reading.
     """
 
-    unreadable: int
-    settings: Mapping[str, object]
-    notes: tuple[str, ...]
+    @property
+    def unreadable(self) -> int: ...
+
+    @property
+    def settings(self) -> Mapping[str, object]: ...
+
+    @property
+    def notes(self) -> tuple[str, ...]: ...
 
     def take(self, limit: int) -> list[Row]:
         """At most `limit` new rows; an empty list when there is nothing new."""
@@ -55,6 +62,7 @@ class RowFeed:
     _facts: Facts = field(init=False)
     _queue: deque[Batch] = field(default_factory=deque, init=False)
     _told: dict[str, Metadata] = field(default_factory=dict, init=False)
+    _configuration: dict[str, object] = field(default_factory=dict, init=False)
     _polled: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
@@ -72,8 +80,9 @@ class RowFeed:
             taken = self.rows.take(_BLOCK)
             if not taken and self._polled:
                 return None
-            self._polled = True
-            batches = self._table.add(taken) or ([] if taken else [Batch(steps=np.empty(0, dtype=np.int64))])
+            ended = not taken
+            taken = self._without_configuration(taken)
+            batches = self._table.add(taken) or ([] if not ended else [Batch(steps=np.empty(0, dtype=np.int64))])
             for batch in batches:
                 self._facts.observe(batch, self._table.plan.framework)
             if batches:
@@ -82,6 +91,15 @@ class RowFeed:
                 )
             self._queue.extend(batches)
         return self._queue.popleft()
+
+    def _without_configuration(self, rows: list[Row]) -> list[Row]:
+        """The rows, less a configuration in the first one."""
+        first = not self._polled
+        self._polled = True
+        if first and rows and (configuration := configuration_of(rows[0])) is not None:
+            self._configuration = configuration
+            return rows[1:]
+        return rows
 
     def samples(self, *, step: int | None, columns: tuple[str, ...] | None) -> Samples:
         """No samples: rows of metrics hold none."""
@@ -93,14 +111,16 @@ class RowFeed:
         return new
 
     def _manifest(self) -> Manifest:
-        stated = dict(self.rows.settings)
-        inferred = {name: value for name, value in self._facts.settings.items() if name not in stated}
+        stated = {**settings_of(self._configuration), **self.rows.settings}
+        stated = {**self._facts.read, **stated}
+        inferred = {name: value for name, value in self._facts.inferred.items() if name not in stated}
         return Manifest(
             format=self.format,
             framework=self._table.plan.framework,
             algorithm=self._table.plan.algorithm,
             settings={**inferred, **stated},
             inferred_settings=frozenset(inferred),
+            configuration=self._configuration,
         )
 
     def _reading(self) -> Reading:
@@ -109,17 +129,9 @@ class RowFeed:
         return Reading(
             bad_values=table.bad_values,
             unreadable=self.rows.unreadable,
-            unknown_keys=tuple(
-                sorted(name for name, meta in known.items() if name == meta.key and not _canonical(name))
-            ),
+            unknown_keys=tuple(sorted(name for name, meta in known.items() if name == meta.key and find(name) is None)),
             notes=tuple(_notes(table, self.run)) + self.rows.notes,
         )
-
-
-def _canonical(name: str) -> bool:
-    from rlprobe.recording.metrics import find
-
-    return find(name) is not None
 
 
 def _notes(table: RowTable, run: int | None) -> list[str]:

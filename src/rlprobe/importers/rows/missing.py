@@ -6,7 +6,7 @@ in each of the `STREAK` rows before it that logged training metrics at all, or w
 evaluation scores never do. So a metric that turns NaN is seen, and one that is logged now and then is not.
 
 *Repeats.* A trainer that takes several updates on one rollout may log a row an update, each with the rollout's numbers
-again. Where every one of those numbers repeats exactly, the repeat is not a new measurement and is not counted as logged.
+again. Where every one of those numbers repeats exactly, the repeat is no new measurement and does not count as logged.
 """
 
 from collections.abc import Mapping

@@ -31,6 +31,13 @@ class Target:
         return Target(name=self.metadata.key, known=False, rank=0, scale=1.0, offset=0.0, rollout=False, metadata=plain)
 
 
+def knows_metric(key: str) -> bool:
+    """Whether any key map, whatever the framework, knows the key as a metric."""
+    key = normalised(key)
+    found = (each.find(key, frozenset({key})) for each in maps())
+    return find(key) is not None or any(row is not None and row[0].metric for row in found)
+
+
 class Plan:
     """The keys seen so far, and what each of them means."""
 
@@ -97,8 +104,8 @@ class Plan:
 def _target(row: Key, name: str, rank: int, key: str) -> Target:
     metric = row.metric.replace("{name}", name)
     entry = find(metric) if metric else None
-    unit = row.unit or (entry.unit if entry is not None else "")
-    estimator = row.estimator or (entry.estimator if entry is not None else "")
+    unit = row.measure.unit or (entry.unit if entry is not None else "")
+    estimator = row.measure.estimator or (entry.estimator if entry is not None else "")
     return Target(
         name=metric or key,
         known=entry is not None,
@@ -106,5 +113,7 @@ def _target(row: Key, name: str, rank: int, key: str) -> Target:
         scale=row.scale,
         offset=row.offset,
         rollout=row.rollout,
-        metadata=Metadata(unit=unit, estimator=estimator, pair=row.pair, per=row.per, key=key, note=row.note),
+        metadata=Metadata(
+            unit=unit, estimator=estimator, pair=row.measure.pair, per=row.measure.per, key=key, note=row.note
+        ),
     )

@@ -19,9 +19,10 @@ from typing import Final, Literal
 from rlprobe.importers.rows.values import NUMBER, number
 
 STEP_KEYS: Final = (
-    "step", "Step", "steps", "global_step", "train/global_step", "training/global_step", "trainer/global_step", "global_step/max_steps",
-    "progress/batch", "progress/step", "rollout/step", "train/step", "iteration", "iter", "update", "_step",
-)  # fmt: skip
+    *("step", "Step", "steps", "global_step", "train/global_step", "training/global_step", "trainer/global_step"),
+    *("global_step/max_steps", "progress/batch", "progress/step", "rollout/step", "train/step"),
+    *("iteration", "iter", "update", "episode", "_step"),
+)
 STEP_KEY_SET: Final = frozenset(STEP_KEYS)
 _LATE_INTERVALS: Final = 2  # logging intervals by which an evaluation row may trail behind
 _MAX_STEP: Final = 1 << 62

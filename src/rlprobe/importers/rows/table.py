@@ -1,16 +1,18 @@
 """Rows of foreign keys as batches of canonical columns.
 
-Rows with the same keys in the same order share a *layout*, so that a block of rows becomes columns by one transposition.
+Rows with the same keys in the same order share a *layout*, so that a block of rows becomes columns in one go.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlprobe.importers.rows.decode import Row
+from rlprobe.importers.rows.derive import derived, metadata_of
 from rlprobe.importers.rows.missing import NullReader, drop_repeats
 from rlprobe.importers.rows.plan import Plan, Target
 from rlprobe.importers.rows.steps import STEP_KEY_SET, STEP_KEYS, Placement, StepClock, step_of
@@ -155,7 +157,11 @@ class RowTable:
             layout.rows, layout.values = [], []
         logged = self._nulls.logged(states, numbers, targets)
         self.repeats += drop_repeats(numbers, logged, targets, self._repeated)
-        return {name: (numbers[name], logged[name]) for name in numbers if logged[name].any()}
+        columns = {name: (numbers[name], logged[name]) for name in numbers if logged[name].any()}
+        for name, pair in derived(columns).items():
+            columns[name] = pair
+            self.metadata.setdefault(name, metadata_of(name))
+        return columns
 
     def _admit(self, target: Target, kinds: States) -> bool:
         """Whether the column has its place in the run; its metadata are noted with its first number."""
@@ -186,7 +192,7 @@ class RowTable:
         ]
         return [
             self._batch(heads[low:high], {name: (v[low:high], m[low:high]) for name, (v, m) in joined.items()})
-            for low, high in zip(cuts, cuts[1:], strict=False)
+            for low, high in pairwise(cuts)
             if self._run is None or heads[low].run == self._run
         ]
 
@@ -214,7 +220,7 @@ class RowTable:
 def _joined(
     columns: Columns, starts: IntArray, count: int, carry: Mapping[str, tuple[float, float]]
 ) -> tuple[Columns, dict[str, tuple[float, float]]]:
-    """Columns with the rows of one step averaged (each column over the rows that logged it), and the last row's sums."""
+    """Columns with the rows of one step averaged over those that logged the column, and the last row's sums."""
     out: Columns = {}
     sums_of_last: dict[str, tuple[float, float]] = {}
     for name in dict.fromkeys([*columns, *carry]):

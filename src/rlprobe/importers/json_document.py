@@ -1,0 +1,112 @@
+"""One JSON document of rows: transformers' `trainer_state.json`, a list of objects, or an object
+that holds such a list or equally long lists."""
+
+import gzip
+import json
+import re
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from rlprobe.importers.rows.decode import Row, decode, row_of
+from rlprobe.importers.rows.feed import RowFeed
+from rlprobe.recording.run import Feed
+
+NAME = "json"
+EXPECTS = "one JSON document of rows: trainer_state.json, a list of objects, or an object of lists"
+
+MAX_BYTES: Final = 512 << 20  # a document is read whole
+_LISTS = re.compile(rb'\{\s*"[^"]*"\s*:\s*\[')  # an object whose first value is a list
+_STATE_SETTINGS: Final = ("logging_steps", "max_steps")  # what trainer_state.json states beside its rows
+
+
+def sniff(path: Path, head: bytes) -> bool:
+    """Whether the text begins as a list of objects, as an object over several lines, or as an object of lists."""
+    text = head.lstrip(b" \t\r\n")
+    if text.startswith(b"["):
+        return text[1:].lstrip()[:1] in (b"{", b"]")
+    if not text.startswith(b"{"):
+        return False
+    line, ended, rest = text.replace(b"\r", b"\n").partition(b"\n")
+    if ended and decode(line) is None:
+        return text[1:].lstrip(b" \t\r\n")[:1] == b'"' and not rest.lstrip().startswith(b"{")
+    return not rest.strip() and (b'"log_history"' in line or _LISTS.match(line) is not None)
+
+
+def read(path: Path, keys: Mapping[str, str] | None = None, run: int | None = None) -> Feed:
+    """The feed of a document's rows; a document written anew gives the rows that were added."""
+    return RowFeed(str(path), NAME, _Rows(path), keys, run)
+
+
+class _Rows:
+    """The rows of a document, read again when the file changes."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._state: tuple[int, int] | None = None
+        self._rows: list[Row] = []
+        self._given = 0
+        self.unreadable = 0
+        self.settings: dict[str, object] = {}
+        self.notes: tuple[str, ...] = ()
+
+    def take(self, limit: int) -> list[Row]:
+        """The next rows."""
+        if self._given >= len(self._rows):
+            self._load()
+        taken = self._rows[self._given : self._given + limit]
+        self._given += len(taken)
+        return taken
+
+    def _load(self) -> None:
+        try:
+            state = self._path.stat()
+            if self._state == (state.st_mtime_ns, state.st_size):
+                return
+            self._state = (state.st_mtime_ns, state.st_size)
+            document = json.loads(_text(self._path))
+        except (OSError, ValueError, RecursionError, zlib.error, EOFError):
+            self.unreadable += 1
+            return
+        rows = self._rows_of(document)
+        if len(rows) >= self._given:
+            self._rows = rows
+
+    def _rows_of(self, document: object) -> list[Row]:
+        if isinstance(document, dict) and isinstance(document.get("log_history"), list):
+            self.settings = {name: document[name] for name in _STATE_SETTINGS if isinstance(document.get(name), int)}
+            document = document["log_history"]
+        if isinstance(document, dict):
+            document = max(filter(_is_rows, document.values()), key=len, default=document)
+        if isinstance(document, dict):
+            return _transposed(document)
+        rows = [row_of(each) for each in document] if isinstance(document, list) else []
+        self.unreadable += rows.count(None)
+        return [row for row in rows if row is not None]
+
+
+def _is_rows(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
+
+
+def _text(path: Path) -> bytes:
+    with open(path, "rb") as file:
+        start = file.read(2)
+    opened = gzip.open(path, "rb") if start == b"\x1f\x8b" else open(path, "rb")  # noqa: SIM115  # closed below
+    with opened as file:
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise ValueError("too large to be read whole")
+    return data
+
+
+def _transposed(document: Mapping[str, object]) -> list[Row]:
+    """Rows of an object of lists; the longest length that two lists share decides which lists are columns."""
+    lists = {key: value for key, value in document.items() if isinstance(value, list) and len(value) > 1}
+    lengths = [len(value) for value in lists.values()]
+    if not lengths:
+        return []
+    length = max(lengths, key=lambda each: (lengths.count(each), each))
+    columns = {key: value for key, value in lists.items() if len(value) == length}
+    return [{key: value[row] for key, value in columns.items()} for row in range(length)]

@@ -1,0 +1,54 @@
+"""A configuration that a log carries as its first row."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from rlprobe.importers.rows.decode import Row
+from rlprobe.importers.rows.steps import STEP_KEY_SET
+from rlprobe.recording.settings import SETTINGS
+
+_HOLDERS: Final = frozenset({"config", "configuration", "args", "hyperparameters", "hparams", "training_args"})
+_MIN_SETTINGS: Final = 3  # known settings that make a row without a step a configuration
+_MAX_TEXT: Final = 200  # characters of a kept value
+_SECRET = re.compile(r"api_?key|token$|secret|password|credential", re.IGNORECASE)
+
+
+def _spellings() -> dict[str, str]:
+    known = {
+        spelling: each.name
+        for each in SETTINGS
+        for spelling in (each.openrlhf.lstrip("-"), each.verl, each.trl)
+        if spelling
+    }
+    return known | {each.name: each.name for each in SETTINGS}
+
+
+_KNOWN: Final = _spellings()
+
+
+def configuration_of(row: Row) -> dict[str, object] | None:
+    """The trainer's own settings, when the row is a configuration; None when it is a row of metrics."""
+    if not STEP_KEY_SET.isdisjoint(row):
+        return None
+    held = any(key.split("/", 1)[0] in _HOLDERS and "/" in key for key in row)
+    named = row.get("type") in _HOLDERS or row.get("event") in _HOLDERS
+    plain = {key: value for key, value in row.items() if _keepable(key, value)}
+    return plain if held or named or len(settings_of(plain)) >= _MIN_SETTINGS else None
+
+
+def settings_of(configuration: Mapping[str, object]) -> dict[str, object]:
+    """Canonical settings of a configuration, found by the whole key or by its last part."""
+    found = {}
+    for key, value in configuration.items():
+        inner = key.split("/", 1)[1] if key.split("/", 1)[0] in _HOLDERS and "/" in key else key
+        name = _KNOWN.get(inner.replace("/", ".")) or _KNOWN.get(inner.rsplit("/", 1)[-1])
+        if name is not None:
+            found[name] = value
+    return found
+
+
+def _keepable(key: str, value: object) -> bool:
+    if isinstance(value, str):
+        return len(value) <= _MAX_TEXT and _SECRET.search(key) is None
+    return isinstance(value, bool | int | float)

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.corpus import Label, labels
+
 from rlprobe.doctor.catalog import entries
 from rlprobe.doctor.engine import diagnose
 from rlprobe.doctor.finding import Diagnosis, Finding
 from rlprobe.opening import open_run
-from tests.support.corpus import Label, labels
 
 IDS = Path(__file__).with_name("ids.csv")
 

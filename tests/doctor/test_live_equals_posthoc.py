@@ -1,6 +1,7 @@
 """Law 1: rows 0..n give the same diagnosis whether they came one by one, in chunks or at once."""
 
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +29,7 @@ def _pieces(run: Run, cuts: list[int]) -> list[Batch]:
     whole = {name: (run.column(name), run.logged(name)) for name in run.metrics}
     metadata = {name: run.metadata(name) for name in run.metrics}
     out = []
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
+    for low, high in pairwise(edges):
         columns = {n: (v[low:high], k[low:high]) for n, (v, k) in whole.items() if k[low:high].any()}
         out.append(
             Batch(

@@ -24,11 +24,11 @@ class Evidence:
     Attributes:
         metric: canonical name.
         unit: unit of before and after ("" when dimensionless).
-        before, after: robust level before the onset and at detection; None where there is none (an exact finding from row 1).
+        before, after: robust level before the onset and at detection; None where there is none.
         statistic: the arm that spoke.
         log_evidence: natural log of the e-value; None for exact evidence, which needs no statistics.
         steps: first and last step that the numbers cover.
-        sparkline: at most 24 levels of the metric over those steps, oldest first, for a drawing; empty when there is none.
+        sparkline: at most 24 levels of the metric over those steps, oldest first, for a drawing.
     """
 
     metric: str
@@ -169,5 +169,10 @@ class Diagnosis:
 
     def worst(self) -> Severity | None:
         """The most severe active finding's severity, None when none is active."""
-        active = {finding.severity for finding in self.findings if finding.status == "active"}
-        return next((severity for severity in SEVERITIES if severity in active), None)
+        finding = self.worst_finding()
+        return None if finding is None else finding.severity
+
+    def worst_finding(self) -> Finding | None:
+        """The first finding, in reading order, of the most severe active ones; None when none is active."""
+        active = [finding for finding in self.findings if finding.status == "active"]
+        return min(active, key=lambda finding: SEVERITIES.index(finding.severity), default=None)

@@ -29,7 +29,7 @@ class Metadata:
     Attributes:
         unit: unit of the numbers ("" when unknown).
         estimator: "k1", "k2", "k3", "monte carlo" ... ("" when unknown or not applicable).
-        pair: which two distributions a divergence compares: "policy/reference", "policy/old", "sampler/policy" ("" otherwise).
+        pair: the two distributions of a divergence: "policy/reference", "policy/old", "sampler/policy" ("" otherwise).
         per: "token", "sequence" or "" when unknown.
         key: the key under which the source logged it.
         note: a trap that a reader of the number should know ("" when none).

@@ -6,6 +6,8 @@ import numpy as np
 
 from rlprobe.recording.run import FloatArray
 
+ROUNDING = 1e-9  # relative difference of two means that rounding alone can make
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MomentsState:
@@ -56,10 +58,10 @@ def early_late(x: FloatArray, state: MomentsState, *, part: float, minimum: int)
         Change of (n,) arrays, and the state for the next chunk.
     """
     before = len(state.sums) - 1
-    sums = np.concatenate([state.sums, state.sums[-1] + np.cumsum(x)])
+    sums = _continued(state.sums, x)
     steps = np.diff(np.concatenate([[state.last], x])) ** 2
     steps = np.where(np.isnan(steps), 0.0, steps)
-    jumps = np.concatenate([state.jumps, state.jumps[-1] + np.cumsum(steps)])
+    jumps = _continued(state.jumps, steps)
     count = np.arange(before + 1, len(sums), dtype=np.int64)
     width = np.maximum(1, (count * part).astype(np.int64))
     early = sums[width] / width
@@ -67,11 +69,17 @@ def early_late(x: FloatArray, state: MomentsState, *, part: float, minimum: int)
     noise = np.sqrt(jumps[count] / np.maximum(1, count - 1) / 2.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         z = (late - early) / (noise * np.sqrt(2.0 / width))
-    still = noise == 0  # a metric without noise has moved infinitely far or not at all
-    z[still] = np.where(late[still] == early[still], 0.0, np.copysign(np.inf, late[still] - early[still]))
+    still = noise == 0  # a metric without noise has moved infinitely far or, within rounding, not at all
+    same = np.abs(late - early) <= ROUNDING * (np.abs(late) + np.abs(early))
+    z[still] = np.where(same[still], 0.0, np.copysign(np.inf, late[still] - early[still]))
     short = count < minimum
     for array in (early, late, noise, z):
         array[short] = np.nan
     last = float(x[-1]) if len(x) else state.last
     change = Change(early=early, late=late, noise=noise, z=z, count=count.astype(np.float64))
     return change, MomentsState(sums=sums, jumps=jumps, last=last)
+
+
+def _continued(sums: FloatArray, x: FloatArray) -> FloatArray:
+    """Cumulative sums carried on: added one by one, so that no chunking changes a bit."""
+    return np.concatenate([sums[:-1], np.cumsum(np.concatenate([sums[-1:], x]))])

@@ -106,7 +106,7 @@ _FORECAST = _forecast_weights()
 def _scales(
     known: FloatArray, start: int, state: JumpState
 ) -> tuple[tuple[FloatArray, FloatArray], tuple[float, float]]:
-    """Error scale and autocorrelation for each new error, measured every REFRESH errors on errors at least LAG old."""
+    """Error scale and autocorrelation of each new error: every REFRESH errors on errors at least LAG old."""
     count = len(known) - start
     position = state.seen + np.arange(count)  # index of each new error since the start of the run
     scale, phi = np.full(count, np.nan), np.zeros(count)
@@ -127,7 +127,7 @@ def _scales(
 
 
 def _scale_of(windows: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Median-based error scale of each window, and its lag-one autocorrelation with Kendall's correction in [0, 0.95]."""
+    """Median error scale of each window, and its lag-one autocorrelation (Kendall's correction) in [0, 0.95]."""
     n = windows.shape[1]
     scale = 1.4826 * np.median(np.abs(windows), axis=1) * (1.0 + 2.0 / n)
     centred = windows - windows.mean(axis=1, keepdims=True)

@@ -52,7 +52,7 @@ class BaselineState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """(n,) robust start level and its spread (1.4826 MAD with small-sample inflation, floored at 0.1 % of the level)."""
+    """(n,) robust start level and spread (1.4826 MAD, inflated for small samples, at least 0.1 % of the level)."""
 
     level: FloatArray
     spread: FloatArray

@@ -32,8 +32,8 @@ LENGTH_HACK = Finding(
     relation="cause",
     title="Reward is bought with length",
     explanation=(
-        "Completions grow from 121 to 486 tokens (4.0 times their baseline) while accuracy stays where it was: 0.41 before, "
-        "0.40 now. Within a group the longer completion wins in 9 of 10 pairs, so the reward pays for length itself."
+        "Completions grow from 121 to 486 tokens (4.0 times their baseline) while accuracy stays where it was: 0.41 "
+        "before, 0.40 now. In a group the longer completion wins in 9 of 10 pairs: the reward pays for length itself."
     ),
     evidence=(
         Evidence(
@@ -59,7 +59,12 @@ LENGTH_HACK = Finding(
     ),
     remedies=(
         Remedy(text="Give the reward a cost for each token beyond what a right answer needs."),
-        Remedy(text="Raise the KL coefficient, so that drift costs something.", setting="beta", current=0.0, suggested="0.01-0.05"),
+        Remedy(
+            text="Raise the KL coefficient, so that drift costs something.",
+            setting="beta",
+            current=0.0,
+            suggested="0.01-0.05",
+        ),
         Remedy(text="Lower the length cap.", setting="max_completion_length", current=512, suggested="256"),
     ),
     samples=("212/17", "231/3"),
@@ -161,10 +166,22 @@ NAN = Finding(
             sparkline=(0.4, 0.5, 0.5, float("nan"), 0.5, float("nan")),
         ),
         Evidence(
-            metric="step_seconds", unit="seconds", before=4.2, after=133.0, statistic="trend", log_evidence=7.0, steps=(300, 511)
+            metric="step_seconds",
+            unit="seconds",
+            before=4.2,
+            after=133.0,
+            statistic="trend",
+            log_evidence=7.0,
+            steps=(300, 511),
         ),
         Evidence(
-            metric="memory_bytes", unit="bytes", before=12.5e9, after=71.3e9, statistic="trend", log_evidence=7.0, steps=(300, 511)
+            metric="memory_bytes",
+            unit="bytes",
+            before=12.5e9,
+            after=71.3e9,
+            statistic="trend",
+            log_evidence=7.0,
+            steps=(300, 511),
         ),
     ),
     remedies=(Remedy(text="Find the samples whose reward is NaN and make the function answer for them."),),
@@ -216,7 +233,13 @@ FAILING = Diagnosis(
             explanation="With one pass over each rollout the policy term is zero by construction; gradients are not.",
             evidence=(
                 Evidence(
-                    metric="grad_norm", unit="norm", before=0.31, after=0.28, statistic="exact", log_evidence=None, steps=(0, 511)
+                    metric="grad_norm",
+                    unit="norm",
+                    before=0.31,
+                    after=0.28,
+                    statistic="exact",
+                    log_evidence=None,
+                    steps=(0, 511),
                 ),
             ),
         ),
@@ -239,7 +262,12 @@ HEALTHY = Diagnosis(
     sentence="23 signatures were checked and none fires.",
     checked=tuple(f"SIGNATURE_{index}" for index in range(23)),
     not_checked=(
-        NotChecked(id="CLIP_SATURATION", reason="missing", missing=("clip_fraction",), how="Log the fraction of clipped tokens."),
+        NotChecked(
+            id="CLIP_SATURATION",
+            reason="missing",
+            missing=("clip_fraction",),
+            how="Log the fraction of clipped tokens.",
+        ),
     ),
     reassurances=(
         Reassurance(

@@ -8,7 +8,9 @@ from rich.measure import Measurement
 from rich.terminal_theme import DIMMED_MONOKAI
 
 WIDEST = 1000  # columns; wide enough to measure what any rendering would like to have
-_FONT_FACE = re.compile(r"@font-face \{.*?\}\s*", flags=re.DOTALL)  # rich would have the picture load a font from the network
+_FONT_FACE = re.compile(
+    r"@font-face \{.*?\}\s*", flags=re.DOTALL
+)  # rich would have the picture load a font from the network
 
 
 class FirstThatFits:

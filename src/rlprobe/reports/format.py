@@ -4,29 +4,35 @@ import math
 import re
 import shlex
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rlprobe.doctor.finding import Confidence, Diagnosis, Evidence, Finding, Remedy
 
 MISSING = "–"  # stands where a number would, when there is none
-UNITS_UNSAID = frozenset({"", "dimensionless", "fraction", "ratio", "count", "norm", "reward", "score"})  # the metric's name says them
+UNITS_UNSAID = frozenset(
+    {"", "dimensionless", "fraction", "ratio", "count", "norm", "reward", "score"}
+)  # the metric's name says them
 BARS = "▁▂▃▄▅▆▇█"
 NOT_FINITE = "×"  # a value in a sparkline that is NaN or infinite
 
 # Terminal escape sequences, with their 7-bit and 8-bit introducers (ECMA-48, 5th edition, sections 5.4 and 5.6).
 _ESCAPES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # control sequences: colours, cursor moves
-    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"  # strings: titles, links, device control
+    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"  # strings: titles, links
     r"|\x1b[ -/]*[0-~]"
 )
-_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})  # controls, bidi overrides and other formats, lone surrogates, separators
+_UNSEEN = frozenset(
+    {"Cc", "Cf", "Cs", "Zl", "Zp"}
+)  # controls, bidi overrides and other formats, lone surrogates, separators
 _PLAIN_ENOUGH = re.compile(r"[ -~]*")
-_GLYPHS = str.maketrans({"→": "->", "↳": ">", "·": "|", "–": "-", "×": "x", "…": "...", "━": "=", "─": "-", "│": "|", "✓": "+", "•": "*"})
+_GLYPHS = str.maketrans(
+    {"→": "->", "↳": ">", "·": "|", "–": "-", "×": "x", "…": "...", "━": "=", "─": "-", "│": "|", "✓": "+", "•": "*"}
+)
 _BINARY = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
 def plain(text: object) -> str:
-    """Foreign text as one line that is safe on a terminal: no escape sequence, no control, format or surrogate character.
+    """Foreign text as one line, safe on a terminal: no escape sequence, no control, format or surrogate character.
 
     Line breaks and tabs become spaces. Square brackets stay: the renderers never read markup, so they need no escape.
     """
@@ -45,9 +51,12 @@ def cut(text: object, limit: int) -> str:
 
 def ascii_only(text: str) -> str:
     """The page for an output that cannot show more than ASCII; what has no spelling there becomes "?"."""
-    return text.translate(_GLYPHS).translate({ord(bar): ".:-=+*%#"[level] for level, bar in enumerate(BARS)}).encode(
-        "ascii", "replace"
-    ).decode("ascii")
+    return (
+        text.translate(_GLYPHS)
+        .translate({ord(bar): ".:-=+*%#"[level] for level, bar in enumerate(BARS)})
+        .encode("ascii", "replace")
+        .decode("ascii")
+    )
 
 
 def number(value: float | None) -> str:
@@ -109,7 +118,7 @@ def percent(fraction: float) -> str:
 
 
 def of_baseline(before: float | None, after: float | None) -> str:
-    """How the level after compares with the one before: "5 % of baseline", "4× baseline"; "" where a ratio says nothing."""
+    """The level after against the one before: "5 % of baseline", "4× baseline"; "" where a ratio says nothing."""
     if before is None or after is None or not (math.isfinite(before) and math.isfinite(after)) or before == 0:
         return ""
     ratio = after / before
@@ -125,7 +134,9 @@ def change(evidence: Evidence) -> str:
     after = quantity(evidence.after, evidence.unit)
     if evidence.before is None:
         return f"{after}, {steps(evidence.steps)}"
-    before = quantity(evidence.before, evidence.unit) if evidence.unit in ("seconds", "bytes") else number(evidence.before)
+    before = (
+        quantity(evidence.before, evidence.unit) if evidence.unit in ("seconds", "bytes") else number(evidence.before)
+    )
     compared = of_baseline(evidence.before, evidence.after)
     return f"{before} → {after} ({compared})" if compared else f"{before} → {after}"
 
@@ -144,6 +155,13 @@ def sparkline(values: Iterable[float]) -> str:
         return BARS[round(top * scaled[0] / scaled[1])] if scaled[1] > 0 else BARS[0]
 
     return "".join(map(bar, levels))
+
+
+def thinned(values: Sequence[float], count: int) -> Sequence[float]:
+    """At most `count` of the values, evenly spaced, the last one among them."""
+    if len(values) <= count:
+        return values
+    return [values[(index + 1) * len(values) // count - 1] for index in range(count)]
 
 
 def steps(span: tuple[int, int] | None) -> str:
@@ -173,7 +191,9 @@ def confidence(measured: Confidence) -> str:
     if measured.value is None:
         return "confidence not measured: too few labelled examples"
     basis = "findings of this kind of evidence" if measured.pooled else "findings of this signature"
-    interval = "" if measured.interval is None else f" ({measured.interval[0] * 100:.0f} to {percent(measured.interval[1])})"
+    interval = (
+        "" if measured.interval is None else f" ({measured.interval[0] * 100:.0f} to {percent(measured.interval[1])})"
+    )
     return f"confidence {percent(measured.value)}{interval}, measured on {measured.examples} {basis}"
 
 
@@ -232,6 +252,11 @@ def losses(diagnosis: Diagnosis) -> list[str]:
     if diagnosis.unreadable:
         told.append(f"{counted(diagnosis.unreadable, 'piece')} of the source left out that could not be read.")
     return told
+
+
+def show_command(finding: Finding, source: str) -> str:
+    """The command that shows the step of the finding's first sample."""
+    return f"rlprobe show {argument(source)} --step {plain(finding.samples[0].split('/', 1)[0])}"
 
 
 def argument(text: str) -> str:

@@ -1,4 +1,4 @@
-"""A Diagnosis as JSON, schema rlprobe.diagnosis/1: valid JSON whatever the numbers, the same bytes for the same diagnosis.
+"""A Diagnosis as JSON, schema rlprobe.diagnosis/1: valid whatever the numbers, the same bytes for the same diagnosis.
 
 Numbers keep six significant digits; a number that is not finite is the string "nan", "inf" or "-inf". Everything beyond
 ASCII is escaped, so that the bytes are safe on any terminal.

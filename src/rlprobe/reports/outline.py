@@ -1,4 +1,4 @@
-"""The order in which a Diagnosis is read, shared by every page: incidents, other findings, the silences. No text is made here."""
+"""The order in which a Diagnosis is read, shared by every page: incidents, other findings, silences. Makes no text."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ class Chapter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Silence:
-    """Signatures that were not judged for one and the same reason: the same missing metrics, or too few rows, or disabled."""
+    """Signatures that were not judged for one reason: the same missing metrics, or too few rows, or disabled."""
 
     reason: str
     missing: tuple[str, ...]

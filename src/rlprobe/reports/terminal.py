@@ -1,4 +1,4 @@
-"""A Diagnosis as a page of a terminal: verdict, incidents with what followed and what to try, then the rest, then the silences.
+"""A Diagnosis as a page of a terminal: verdict, incidents with what followed and what to try, the rest, the silences.
 
 Pure: width and colour come as arguments. Foreign text passes `format.plain` and is never read as markup.
 """
@@ -147,9 +147,7 @@ def _next(finding: Finding, source: str) -> RenderableType:
     if finding.rollback_step is not None:
         grid.add_row("Roll back", f"to the checkpoint of step {finding.rollback_step}, the last one before the onset")
     if finding.samples:
-        step = finding.samples[0].split("/", 1)[0]
-        named = ", ".join(say.plain(sample) for sample in finding.samples)
-        grid.add_row("Samples", f"{named} (rlprobe show {say.argument(source)} --step {say.plain(step)})")
+        grid.add_row("Samples", f"{', '.join(map(say.plain, finding.samples))} ({say.show_command(finding, source)})")
     if finding.page:
         grid.add_row("More", f"rlprobe explain {say.plain(finding.page)}")
     return grid

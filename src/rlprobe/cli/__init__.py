@@ -1,0 +1,111 @@
+"""The command line: one file a command, loaded when it is called. Nothing here imports numpy, pyarrow or rich."""
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib import import_module
+from types import ModuleType
+
+from rlprobe.cli.failure import Failure
+
+COMMANDS = {  # in the order of --help
+    "doctor": "rlprobe.cli.doctor",
+    "explain": "rlprobe.cli.explain",
+    "ls": "rlprobe.cli.ls",
+    "show": "rlprobe.cli.show",
+    "import": "rlprobe.cli.import_",
+    "validate": "rlprobe.cli.validate",
+    "export": "rlprobe.cli.export",
+    "demo": "rlprobe.cli.demo",
+}
+WRONG_USAGE = 2  # also: input that cannot be read
+INTERNAL_ERROR = 4
+INTERRUPTED = 130  # 128 + SIGINT, as shells say it
+PIPE_CLOSED = 141  # 128 + SIGPIPE: the reader of our output has gone
+DEBUG = "RLPROBE_DEBUG"  # environment variable; "1" shows the traceback of an internal error
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit code; never raises and never prints a traceback unless asked to."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        code = _dispatch(words)
+        sys.stdout.flush()
+        return code
+    except SystemExit as end:  # argparse ends a --help or a wrong usage so
+        return end.code if isinstance(end.code, int) else WRONG_USAGE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        _silence_stdout()
+        return PIPE_CLOSED
+    except Failure as failure:
+        return _tell(str(failure), WRONG_USAGE)
+    except OSError as error:
+        return _tell(f"{error.filename or words[0]}: {error.strerror or error}.", WRONG_USAGE)
+    except Exception as error:
+        return _internal(error, words)
+
+
+def load(command: str) -> ModuleType:
+    """The module of a command."""
+    return import_module(COMMANDS[command])
+
+
+def _dispatch(words: list[str]) -> int:
+    first = words[0] if words else "--help"
+    if first in ("-h", "--help", "help"):
+        print(_overview(), end="")
+        return 0
+    if first == "--version":
+        from rlprobe import __version__
+
+        print(f"rlprobe {__version__}")
+        return 0
+    if first not in COMMANDS:
+        raise Failure(f"expected a command, got {first[:80]!r}. {_closest(first)}")
+    from rlprobe.cli.arguments import parser_of
+
+    args = parser_of(first, load(first)).parse_args(words[1:])
+    return int(args.run(args))
+
+
+def _overview() -> str:
+    listed = "".join(f"  {name:<10}{load(name).SUMMARY}\n" for name in COMMANDS)
+    return (
+        "Flight recorder and doctor for reinforcement-learning fine-tuning of language models.\n\n"
+        f"usage: rlprobe COMMAND ...\n\n{listed}\n"
+        "  rlprobe COMMAND --help says more, with an example. rlprobe --version tells the version.\n"
+    )
+
+
+def _closest(word: str) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(word, COMMANDS, n=1)
+    return f"The closest is `rlprobe {close[0]}`." if close else "`rlprobe --help` lists them."
+
+
+def _tell(message: str, code: int) -> int:
+    from rlprobe.reports.format import plain
+
+    with suppress(OSError):
+        print(f"rlprobe: {plain(message)}", file=sys.stderr)
+    return code
+
+
+def _internal(error: Exception, words: list[str]) -> int:
+    if os.environ.get(DEBUG) == "1":
+        import traceback
+
+        traceback.print_exc()
+    named = f"{type(error).__name__}: {error}"[:300]
+    told = f"internal error in `{' '.join(words[:1])}`: {named}. Report it with the traceback that {DEBUG}=1 shows."
+    return _tell(told, INTERNAL_ERROR)
+
+
+def _silence_stdout() -> None:
+    """Let the interpreter's last flush go nowhere, so that it has nothing to complain of."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

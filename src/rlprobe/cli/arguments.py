@@ -1,0 +1,93 @@
+"""Arguments that several commands share, and the parser that they are added to."""
+
+import argparse
+from typing import TYPE_CHECKING, NoReturn
+
+from rlprobe.cli.failure import Failure
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from rlprobe.recording.run import Run
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse whose complaints are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong with the command line, and where the help is."""
+        raise Failure(f"{self.prog.removeprefix('rlprobe ')}: {message}. `{self.prog} --help` shows an example.")
+
+
+def parser_of(command: str, module: "ModuleType") -> Parser:
+    """The parser of a command's module: SUMMARY, DESCRIPTION, EXAMPLE, add_arguments() and run()."""
+    parser = Parser(
+        prog=f"rlprobe {command}",
+        description=f"{module.SUMMARY}\n\n{module.DESCRIPTION}",
+        epilog=f"example:\n  {module.EXAMPLE}",
+        formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=100, max_help_position=28),
+        allow_abbrev=False,
+    )
+    module.add_arguments(parser)
+    parser.set_defaults(run=module.run)
+    return parser
+
+
+def add_source(parser: argparse.ArgumentParser) -> None:
+    """SOURCE, and the two options that say how to read a foreign log."""
+    parser.add_argument("source", metavar="SOURCE", help="a recording's directory, or a log that an importer knows")
+    add_reading(parser)
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """The options that say how to read a foreign log."""
+    parser.add_argument("--run", dest="which", type=_positive, metavar="N", help="which run, where a log holds several")
+    parser.add_argument(
+        "--map",
+        dest="keys",
+        action="append",
+        default=[],
+        type=_pair,
+        metavar="THEIRS=OURS",
+        help="read the log's key THEIRS as the metric OURS (repeatable)",
+    )
+
+
+def add_json(parser: argparse.ArgumentParser, what: str) -> None:
+    """--json, for programs."""
+    parser.add_argument("--json", action="store_true", help=f"print {what} as JSON")
+
+
+def open_source(args: argparse.Namespace) -> "Run":
+    """The run that SOURCE, --run and --map name.
+
+    Raises:
+        Failure: it cannot be read.
+    """
+    from rlprobe.opening import UnreadableSource, open_run
+
+    try:
+        return open_run(args.source, keys=dict(args.keys), run=args.which)
+    except UnreadableSource as error:
+        raise Failure(str(error)) from error
+
+
+def _positive(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a number from 1 on, got {text[:80]!r}")
+    return int(text)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    from rlprobe.recording.metrics import METRICS, find
+
+    theirs, sign, ours = text.rpartition("=")
+    if not (theirs and sign and ours):
+        raise argparse.ArgumentTypeError(f"expected THEIRS=OURS, got {text[:80]!r}")
+    if find(ours) is None:
+        from difflib import get_close_matches
+
+        close = get_close_matches(ours, [metric.name for metric in METRICS], n=1)
+        hint = f"; the closest is {close[0]}" if close else ""
+        raise argparse.ArgumentTypeError(f"expected the name of a metric after =, got {ours[:80]!r}{hint}")
+    return theirs, ours

@@ -1,0 +1,130 @@
+"""TRL in one line: `attach(trainer, run_dir)` records everything that a GRPO or RLOO trainer can show.
+
+`RlprobeCallback(run_dir)` is the lesser form for `callbacks=[...]`, which sees only what the trainer logs.
+"""
+
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from rlprobe.integrations.guard import HookGuard
+from rlprobe.integrations.trl_callback import AVAILABLE, INSTALL, RlprobeCallback, SessionCallback, open_recorder
+from rlprobe.integrations.trl_settings import algorithm_of, describe
+from rlprobe.recorder.recorder import Recorder
+
+if TYPE_CHECKING:
+    from rlprobe.integrations.trl_session import Session
+    from rlprobe.integrations.trl_trainer import Trainer
+
+__all__ = ["Attachment", "RlprobeCallback", "attach"]
+
+SUPPORTED = ("grpo", "rloo")
+CAPTURES = ("scalars", "default", "tokens", "all")
+
+
+def attach(trainer: object, run_dir: str | Path, *, capture: str = "default") -> "Attachment":
+    """Record a GRPOTrainer or RLOOTrainer of TRL into `run_dir`. Call it before `trainer.train()`.
+
+    Nothing is changed in what the trainer computes: logs and weights are bit-identical with and without.
+
+    Args:
+        trainer: the trainer, ready to train. On other ranks than the first nothing is recorded.
+        run_dir: directory of the recording; one that exists is continued with a new segment.
+        capture: "scalars" records metrics alone; "default" also samples, thinned to a budget; "tokens" also per-token
+            arrays of those; "all" every sample with its tokens.
+
+    Returns:
+        The attachment; `close()` it when the run is over, or let the end of the process do it.
+
+    Raises:
+        TypeError: the trainer is none of those, or has been attached already.
+        ValueError: capture is not one of the four.
+        ImportError: TRL is not installed.
+    """
+    if not AVAILABLE:
+        raise ImportError(f"attach: expected TRL to be installed, got no transformers. Run {INSTALL}.")
+    if algorithm_of(trainer) not in SUPPORTED:
+        kind = type(trainer).__name__
+        raise TypeError(f"attach: expected a GRPOTrainer or RLOOTrainer, got {kind}. Use RlprobeCallback.")
+    if capture not in CAPTURES:
+        raise ValueError(f"attach: expected capture to be one of {', '.join(CAPTURES)}, got {capture!r}. Choose one.")
+    if getattr(trainer, "_rlprobe", None) is not None:
+        raise TypeError("attach: expected a trainer without a recorder, got one that has it. Close the first one.")
+    return Attachment(trainer, Path(run_dir), capture=capture)  # type: ignore[arg-type]  # the algorithm vouches for its shape
+
+
+class Attachment:
+    """A trainer and its recording; also a context manager that closes the recording.
+
+    Attributes:
+        recorder: for events and metrics of your own; None on ranks that do not record.
+    """
+
+    def __init__(self, trainer: "Trainer", run_dir: Path, *, capture: str) -> None:
+        self._trainer, self._run_dir, self._capture = trainer, run_dir, capture
+        self._guard = HookGuard(self._report)
+        self.recorder: Recorder | None = None
+        self._session: Session | None = None
+        self._callback: object = None
+        if trainer.is_world_process_zero():
+            self._open()
+
+    def close(self) -> None:
+        """Take the hooks off and close the recording. A second call does nothing."""
+        if self._session is not None:
+            self._session.hooks.wraps.undo()
+            self._trainer.remove_callback(self._callback)
+            self._session = None
+        if self.recorder is not None:
+            self.recorder.close()
+            self.recorder = None
+
+    def __enter__(self) -> "Attachment":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _open(self) -> None:
+        from rlprobe.integrations.trl_session import Session  # needs torch, which importing rlprobe must not
+
+        trainer = self._trainer
+        about = describe(trainer)
+        self.recorder = open_recorder(
+            self._run_dir,
+            algorithm=about.algorithm,
+            model=about.model,
+            settings=about.settings,
+            configuration=dict(about.configuration) | {"capture": self._capture},
+            packages=about.versions,
+        )
+        self._session = Session(trainer, self.recorder, self._guard, capture=self._capture)
+        self._session.hooks.install()
+        wraps = self._session.hooks.wraps
+        wraps.replace(trainer, "_rlprobe", self)
+        wraps.replace(trainer, "train", self._watched_train(trainer))
+        self._callback = SessionCallback(self._session, self._guard)
+        trainer.add_callback(self._callback)
+        for name in wraps.missing:
+            self._report(name, "AttributeError", "this trainer has no such method", "")
+
+    def _watched_train(self, trainer: "Trainer") -> object:
+        """train() that records what kills it: the trainer calls no callback then."""
+        original = trainer.train  # type: ignore[attr-defined]  # every trainer has it
+
+        def train(*args: object, **kwargs: object) -> object:
+            try:
+                return original(*args, **kwargs)
+            except BaseException as error:
+                if self._session is not None:
+                    with self._guard("crash"):
+                        self._session.crashed(error)
+                raise
+
+        return train
+
+    def _report(self, hook: str, kind: str, message: str, frames: str) -> None:
+        if self.recorder is not None:
+            self.recorder.log_event("bad_hook", hook=hook, error=kind, message=message, traceback=frames)

@@ -1,0 +1,286 @@
+"""What rlprobe looks at while a GRPO or RLOO trainer of TRL works.
+
+Order of the calls in one step (trl 1.16, transformers 5.24): step begin, then for each micro-batch training_step (which
+prepares inputs, and so generates and scores where a rollout is due, then computes the loss), gradient clipping,
+pre-optimizer step, optimizer step, step end, log. `global_step` is one behind until step end.
+"""
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rlprobe.integrations.guard import HookGuard
+from rlprobe.integrations.trl_loss import Policy, entropy_coefficient, level_of, loss_inputs, loss_terms
+from rlprobe.integrations.trl_rollout import Rollout, Rules, Scored
+from rlprobe.integrations.trl_settings import algorithm_of
+from rlprobe.integrations.trl_step import StepRecord
+from rlprobe.integrations.trl_tokens import loss_pass
+from rlprobe.integrations.trl_trainer import Trainer
+from rlprobe.integrations.trl_weights import bad_gradients
+from rlprobe.integrations.trl_wrapping import RewardWatch, Wraps, watched
+from rlprobe.recording.run import FloatArray
+
+INDEX = "rlprobe_index"  # an extra tensor in the trainer's batch; TRL shuffles and splits it with the rest
+
+
+class Hooks:
+    """Looks on at one trainer and collects the current step.
+
+    Args:
+        trainer: a GRPOTrainer or RLOOTrainer.
+        guard: what every hook runs under.
+        with_tokens: whether per-token arrays are kept.
+    """
+
+    def __init__(self, trainer: Trainer, guard: HookGuard, *, with_tokens: bool) -> None:
+        self.trainer, self.guard, self.with_tokens = trainer, guard, with_tokens
+        self.rloo = algorithm_of(trainer) == "rloo"
+        self.step = StepRecord(number=1, started=time.perf_counter())
+        self.rollout: Rollout | None = None
+        self.evaluations: list[Rollout] = []
+        self.rollouts = 0
+        self.wraps = Wraps(guard)
+        self.rules = rules_of(trainer)
+        self._watch = RewardWatch()
+        self._phase = ""
+        self._scored: Scored | None = None
+        self._policy: Policy | None = None
+        self._rollout_logprobs: list[tuple[bool, Tensor]] = []  # (of the reference model, (B, T)) in call order
+        self._old: Tensor | None = None
+        self._reference: Tensor | None = None
+
+    def install(self) -> None:
+        """Put the wrappers on the trainer instance."""
+        trainer, around = self.trainer, self.wraps.around
+        functions, names = getattr(trainer, "reward_funcs", []), self.rules.names
+        self.wraps.replace(
+            trainer,
+            "reward_funcs",
+            [watched(each, name, self._watch, self.guard) for each, name in zip(functions, names, strict=True)],
+        )
+        around(trainer, "_generate_and_score_completions", before=self.rollout_begins, after=self.rollout_ends)
+        around(trainer, "_generate", before=self.clock, after=self.generated)
+        around(trainer, "_calculate_rewards", before=self.rewards_begin, after=self.rewarded)
+        around(trainer, "_get_per_token_logps_and_entropies", after=self.scored_tokens)
+        around(trainer, "_compute_loss", before=self.loss_begins, after=self.loss_computed)
+        around(trainer, "training_step", after=self.micro_batch_done)
+        self._watch_clipping()
+
+    @property
+    def training(self) -> bool:
+        """Whether the trainer trains; otherwise it evaluates."""
+        return bool(self.trainer.model.training)
+
+    @property
+    def whole_sequences(self) -> bool:
+        """Whether one importance ratio is of a whole sequence."""
+        return level_of(self.trainer) != "token"
+
+    def clock(self, *_: object, **__: object) -> float:
+        """Seconds of a clock that only goes on."""
+        return time.perf_counter()
+
+    def rollout_begins(self, *_: object, **__: object) -> float:
+        """A rollout begins: forget what the last one left."""
+        self._phase = "rollout"
+        self._scored = None
+        self._rollout_logprobs = []
+        return time.perf_counter()
+
+    def generated(self, started: float, *_: object, **__: object) -> None:
+        """The sampler is done."""
+        self._spend("generation_seconds", started)
+
+    def rewards_begin(self, *_: object, **__: object) -> float:
+        """The reward functions are about to be called."""
+        self._watch.clear()
+        return time.perf_counter()
+
+    def rewarded(
+        self,
+        started: float,
+        result: Tensor,
+        inputs: object,
+        prompts: Sequence[object],
+        completions: Sequence[object],
+        token_ids: Sequence[Sequence[int]],
+    ) -> None:
+        """The reward functions answered; their arguments are this rank's samples, the result is every rank's."""
+        self._spend("reward_seconds", started)
+        watch = self._watch
+        self._scored = Scored(
+            prompts=list(prompts),
+            completions=list(completions),
+            token_ids=token_ids,
+            rewards=result.detach().float().cpu().double().numpy(),
+            received={name: texts for name, texts in watch.received.items() if len(texts) == len(prompts)},
+            missing={name: flags for name, flags in watch.missing.items() if len(flags) == len(prompts)},
+            seconds=watch.seconds,
+        )
+
+    def rollout_ends(self, started: float, out: dict[str, object], *_: object, **__: object) -> None:
+        """The batch is ready: give its samples an index that shuffling cannot lose, and read it."""
+        self._phase = ""
+        self._spend("rollout_seconds", started)
+        advantages = out["advantages"]
+        assert isinstance(advantages, Tensor)
+        if self.training:
+            out[INDEX] = torch.arange(len(advantages), device=advantages.device)
+        if self._scored is None:
+            return
+        rollout = self._read(self._scored, out)
+        self._scored = None
+        if self.training:
+            self.rollout = rollout
+            self.step.rollouts.append(rollout)
+        else:
+            self.evaluations.append(rollout)
+
+    def scored_tokens(self, _: object, result: object, model: object, *__: object, **___: object) -> None:
+        """A forward pass: of the loss (the policy now) or, while a rollout is scored, of old policy and reference."""
+        parts = result if isinstance(result, tuple) else (result, None)
+        if self._phase == "loss":
+            self._policy = (parts[0], parts[1], parts[2] if len(parts) > 2 else None)
+        elif self._phase == "rollout" and self.rloo and self.training:
+            self._rollout_logprobs.append((model is self.trainer.ref_model, parts[0].detach()))
+
+    def loss_begins(self, *_: object, **__: object) -> tuple[float, float]:
+        """The loss begins; the entropy coefficient may change while it is computed."""
+        self._phase, self._policy = "loss", None
+        return time.perf_counter(), entropy_coefficient(self.trainer)
+
+    def loss_computed(
+        self, begun: tuple[float, float], loss: Tensor, _: object, inputs: dict[str, Tensor], **__: object
+    ) -> None:
+        """The loss is there: reduce its tokens to one row a sample."""
+        self._phase = ""
+        started, coefficient = begun
+        if not self.training:
+            return
+        self._spend("forward_seconds", started)
+        if self._policy is None:
+            return
+        policy, self._policy = self._policy, None
+        old, reference = self._rollout_tokens(inputs)
+        found = loss_inputs(self.trainer, policy, inputs, old=old, reference=reference, index=inputs.get(INDEX))
+        with torch.no_grad():
+            terms, separable = loss_terms(self.trainer, found, inputs, coefficient=coefficient, auxiliary=policy[2])
+            result = loss_pass(found, terms, with_tokens=self.with_tokens)
+        self.step.separable &= separable
+        self.step.passes.append((self.rollout if found.index is not None else None, result))
+
+    def micro_batch_done(self, _: object, loss: Tensor, *__: object, **___: object) -> None:
+        """One micro-batch is through; the trainer adds up exactly these numbers."""
+        self.step.losses.append(loss)
+
+    def _watch_clipping(self) -> None:
+        """Look at the gradients before they are clipped: afterwards a NaN norm has made all of them NaN."""
+        accelerator = self.trainer.accelerator
+        original, guard = accelerator.clip_grad_norm_, self.guard
+
+        def clip_grad_norm_(parameters: object, *args: object, **kwargs: object) -> object:
+            given = [parameters] if isinstance(parameters, Tensor) else list(parameters)  # type: ignore[call-overload]  # a generator is used up by looking
+            with guard("before clip_grad_norm_"):
+                self.gradients(given)
+            norm = original(given, *args, **kwargs)
+            with guard("after clip_grad_norm_"):
+                self.clipped(norm)
+            return norm
+
+        self.wraps.replace(accelerator, "clip_grad_norm_", clip_grad_norm_)
+
+    def gradients(self, parameters: Sequence[Tensor]) -> None:
+        """Count the gradient tensors that are not finite."""
+        self.step.facts["grad_nonfinite_count"] = float(bad_gradients(parameters))
+
+    def clipped(self, norm: object) -> None:
+        """The norm before clipping, which the trainer logs only now and then."""
+        if norm is not None:
+            self.step.facts["grad_norm"] = float(norm)  # type: ignore[arg-type]  # a tensor of one element
+
+    def _spend(self, phase: str, started: float) -> None:
+        if self.training:
+            self.step.spend(phase, time.perf_counter() - started)
+
+    def _read(self, scored: Scored, out: dict[str, object]) -> Rollout:
+        trainer, advantages, mask = self.trainer, out["advantages"], out["prompt_mask"]
+        assert isinstance(advantages, Tensor)
+        assert isinstance(mask, Tensor)
+        host = advantages.detach().float().cpu().double().numpy()
+        evaluating = not self.training
+        self.rollouts += 1
+        rollout = Rollout(
+            number=self.rollouts,
+            step=int(trainer.state.global_step) + (not evaluating),
+            split="evaluation" if evaluating else "train",
+            size=int(trainer.num_generations_eval if evaluating else trainer.num_generations),
+            scored=scored,
+            rules=self.rules,
+            decoded=self._decode(scored.token_ids),
+            advantages=host if host.ndim == 1 else host.mean(axis=1),
+            prompt_tokens=mask.sum(-1).cpu().double().numpy(),
+        )
+        self._read_logs(rollout)
+        if self.rloo and not evaluating:
+            self._read_rloo(rollout, out)
+        return rollout
+
+    def _decode(self, token_ids: Sequence[Sequence[int]]) -> list[str]:
+        """Texts of the generated ids, by the tokenizer's class: what was put on the instance does not reach it."""
+        tokenizer = getattr(self.trainer, "_tokenizer", None) or self.trainer.processing_class
+        decode = getattr(type(tokenizer), "batch_decode")  # noqa: B009  # the class's own, past the instance
+        return list(decode(tokenizer, [list(ids) for ids in token_ids], skip_special_tokens=True))
+
+    def _read_logs(self, rollout: Rollout) -> None:
+        """The trainer's own table of the rollout, whose last rows are every rank's samples in generation order."""
+        logs, total, local = self.trainer._logs, len(rollout.totals), len(rollout.prompts)
+        advantages = list(logs["advantages"])[-total:]
+        if len(advantages) == total:
+            rollout.logged_advantages = np.array(advantages[:local], dtype=np.float64)
+        for name, values in logs.get("extra", {}).items():
+            if len(values) >= total:
+                rollout.extra[name] = list(values)[-total:][:local]
+
+    def _rollout_tokens(self, inputs: dict[str, Tensor]) -> tuple[Tensor | None, Tensor | None]:
+        """(B, T) log-probs of old policy and reference: GRPO's inputs hold them, RLOO's were kept by the rollout."""
+        if not self.rloo:
+            return inputs.get("old_per_token_logps"), inputs.get("ref_per_token_logps")
+        index = inputs.get(INDEX)
+        if index is None or self._old is None:
+            return None, None
+        return self._old[index], None if self._reference is None else self._reference[index]
+
+    def _read_rloo(self, rollout: Rollout, out: dict[str, object]) -> None:
+        """RLOO hands the loss one old log-prob a sequence and no reference: keep the tokens of the rollout's passes."""
+        calls, mask = self._rollout_logprobs, out["completion_mask"]
+        assert isinstance(mask, Tensor)
+        self._old = calls[0][1] if calls else None
+        self._reference = calls[1][1] if len(calls) > 1 else None  # with adapters the same model, adapter off
+        beta = float(self.trainer.beta)
+        if beta and self._old is not None and self._reference is not None:
+            kl = torch.where(mask.bool(), self._old - self._reference, 0.0).sum(-1)
+            rollout.penalty = (beta * kl).float().cpu().double().numpy()
+
+
+def rules_of(trainer: Trainer) -> Rules:
+    """What of a trainer's set-up its rollouts are read by."""
+    tokenizer = getattr(trainer, "_tokenizer", None) or getattr(trainer, "processing_class", None)
+    weights: FloatArray = trainer.reward_weights.detach().float().cpu().double().numpy()
+    limits = getattr(trainer, "reward_clip_range", None)
+    return Rules(
+        names=tuple(str(name) for name in getattr(trainer, "reward_func_names", ())),
+        weights=weights,
+        eos=frozenset(int(i) for i in getattr(trainer, "eos_token_ids", None) or ()),
+        pad=getattr(tokenizer, "pad_token_id", None),
+        max_tokens=int(getattr(trainer, "max_completion_length", 0) or 0),
+        normalize_each=getattr(trainer, "multi_objective_aggregation", "") == "normalize_then_sum",
+        reward_range=(float(limits[0]), float(limits[1])) if limits else None,
+    )
+
+
+def added_up(losses: Sequence[Tensor]) -> float:
+    """The step's loss as the trainer adds it up, NaN and infinities kept."""
+    return float(torch.stack([loss.detach().float().reshape(()) for loss in losses]).sum())

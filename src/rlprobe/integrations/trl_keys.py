@@ -1,0 +1,86 @@
+"""What TRL's GRPOTrainer and RLOOTrainer call a metric, and its canonical name."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Fold = Literal["mean", "min", "max", "last"]
+
+_COMPONENT = re.compile(r"(?P<set>.+_)?rewards/(?P<function>.+)/mean")
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A canonical name, and how several values of one step (one a micro-batch) become one."""
+
+    name: str
+    fold: Fold = "mean"
+
+
+# Keys of trl 1.16. `policy_loss` is left out on purpose: TRL's includes the KL term, the canonical one does not.
+KEYS: Mapping[str, Key] = {
+    "loss": Key("loss"),
+    "grad_norm": Key("grad_norm"),
+    "learning_rate": Key("learning_rate", "last"),
+    "epoch": Key("epoch", "last"),
+    "num_tokens": Key("tokens_total", "last"),
+    "reward": Key("reward_mean"),
+    "reward_std": Key("reward_std_batch"),  # since 0.29; before, the mean of the groups' deviations
+    "frac_reward_zero_std": Key("zero_variance_group_fraction"),
+    "entropy": Key("entropy_mean"),
+    "kl": Key("kl_mean"),
+    "completions/mean_length": Key("completion_tokens_mean"),
+    "completions/min_length": Key("completion_tokens_min", "min"),
+    "completions/max_length": Key("completion_tokens_max", "max"),
+    "completions/mean_terminated_length": Key("terminated_tokens_mean"),
+    "completions/clipped_ratio": Key("truncated_fraction"),
+    "clip_ratio/region_mean": Key("clip_fraction"),
+    "clip_ratio/low_mean": Key("clip_fraction_low"),
+    "clip_ratio/high_mean": Key("clip_fraction_high"),
+    "cispo_clip_ratio": Key("clip_fraction"),
+    "sampling/sampling_logp_difference/mean": Key("sampler_logprob_difference_mean"),
+    "sampling/sampling_logp_difference/max": Key("sampler_logprob_difference_max", "max"),
+    "sampling/importance_sampling_ratio/min": Key("sampler_ratio_min", "min"),
+    "sampling/importance_sampling_ratio/mean": Key("sampler_ratio_mean"),
+    "sampling/importance_sampling_ratio/max": Key("sampler_ratio_max", "max"),
+    "tools/call_frequency": Key("tool_calls_mean"),
+    "tools/failure_frequency": Key("tool_failure_fraction"),
+    "step_time": Key("trl/step_time"),  # training_step alone; step_seconds is the whole step
+}
+
+
+def canonical(key: str) -> Key:
+    """The canonical name of one key of a training log; unknown keys keep their own."""
+    if (known := KEYS.get(key)) is not None:
+        return known
+    parts = key.split("/")
+    if parts[0] == "rewards" and len(parts) >= 3 and parts[-1] in ("mean", "std"):
+        return Key(f"reward_component_{parts[-1]}/{'/'.join(parts[1:-1])}")
+    return Key(f"trl/{key}" if key == "policy_loss" else key)
+
+
+def evaluation_name(key: str) -> str:
+    """Where a key of an evaluation's log goes: scores to evaluation_score/, the rest to evaluation/.
+
+    With several evaluation sets TRL writes `eval_SET_reward` and `eval_SET_rewards/FUNCTION/mean`.
+    """
+    bare = key.removeprefix("eval_")
+    if (component := _COMPONENT.fullmatch(bare)) is not None:
+        return f"evaluation_score/{component['set'] or ''}{component['function']}"
+    score = bare == "reward" or (bare.endswith("_reward") and "/" not in bare)
+    return f"evaluation_score/{bare}" if score else f"evaluation/{bare}"
+
+
+def fold(values: Sequence[float], how: Fold) -> float:
+    """One value of several; a NaN among them stays NaN, which TRL's own log drops."""
+    if how == "last":
+        return values[-1]
+    if any(value != value for value in values):
+        return float("nan")
+    return {"mean": lambda: sum(values) / len(values), "min": lambda: min(values), "max": lambda: max(values)}[how]()
+
+
+def number(value: object) -> float:
+    """A logged value as a float: TRL logs None where every value was NaN."""
+    return float("nan") if value is None else float(value)  # type: ignore[arg-type]  # what cannot be a float raises, the guard catches

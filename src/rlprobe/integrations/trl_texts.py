@@ -1,0 +1,57 @@
+"""Prompts and completions as text, and whether a reward function received what was generated."""
+
+import json
+from collections.abc import Mapping, Sequence
+
+
+def shown(content: object) -> str:
+    """A prompt or completion for display: text as it is, messages flattened; media are named, never copied."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, Mapping):
+        return _content(content.get("content"))
+    if isinstance(content, Sequence):
+        return "\n".join(shown(message) for message in content)
+    return "" if content is None else str(content)
+
+
+def as_json(content: object) -> str | None:
+    """Messages as JSON; None for plain text."""
+    if content is None or isinstance(content, str):
+        return None
+    return json.dumps(content, ensure_ascii=False, default=lambda value: f"<{type(value).__name__}>")
+
+
+def received_text(content: object) -> str:
+    """What a reward function was handed for one sample, as text: of messages, what the model itself wrote."""
+    if isinstance(content, Sequence) and not isinstance(content, str):
+        own = [m for m in content if isinstance(m, Mapping) and m.get("role", "assistant") == "assistant"]
+        return "\n".join(shown(message) for message in own)
+    return shown(content)
+
+
+def mismatched(received: object, decoded: str) -> bool:
+    """Whether a reward function received another text than the decoded completion.
+
+    A plain text must be equal. Of messages every piece that the model wrote must be found in the decoded completion,
+    since a response parser may have taken thoughts and tool calls out of it.
+    """
+    if isinstance(received, str):
+        return received != decoded
+    if not isinstance(received, Sequence):
+        return received is not None or bool(decoded.strip())
+    own = [m for m in received if isinstance(m, Mapping) and m.get("role", "assistant") == "assistant"]
+    pieces = [shown(message).strip() for message in own]
+    if any(pieces):
+        return any(piece and piece not in decoded for piece in pieces)
+    parsed = any(set(message) - {"role", "content"} for message in own)
+    return bool(decoded.strip()) and not parsed
+
+
+def _content(content: object) -> str:
+    if content is None or isinstance(content, str):
+        return content or ""
+    if isinstance(content, Sequence):
+        parts = (part for part in content if isinstance(part, Mapping))
+        return "".join(str(p.get("text", "")) if p.get("type") == "text" else f"<{p.get('type')}>" for p in parts)
+    return str(content)

@@ -8,7 +8,8 @@ from functools import cache
 from importlib import import_module, metadata, resources
 from types import ModuleType
 
-from rlprobe.doctor import signatures
+from rlprobe.doctor import reassurances, signatures
+from rlprobe.doctor.normal import Normal, Normality
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Judgement, Signature
 
@@ -27,6 +28,24 @@ class Entry:
     signature: Signature
     judge: Judge
     module: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NormalEntry:
+    """One reassurance with its judge."""
+
+    normal: Normal
+    judge: Callable[[Rows], Normality]
+
+
+@cache
+def normals() -> tuple[NormalEntry, ...]:
+    """Every reassurance, ordered by id."""
+    modules = [
+        import_module(f"{reassurances.__name__}.{found.name}") for found in pkgutil.iter_modules(reassurances.__path__)
+    ]
+    found = [NormalEntry(normal=module.NORMAL, judge=module.judge) for module in modules]
+    return tuple(sorted(found, key=lambda one: one.normal.id))
 
 
 @cache
@@ -51,7 +70,7 @@ def entry(name: str) -> Entry:
     for candidate in entries():
         if wanted == candidate.signature.id or wanted in candidate.signature.aliases:
             return candidate
-    close = difflib.get_close_matches(wanted, [e.signature.id for e in entries()], n=3)
+    close = difflib.get_close_matches(wanted, [e.signature.id for e in entries()], n=3, cutoff=0.4)
     hint = f"Closest: {', '.join(close)}." if close else "See `rlprobe explain --list`."
     raise UnknownSignature(f"explain: expected the id of a signature, got {name[:80]!r}. {hint}")
 

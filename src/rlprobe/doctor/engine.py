@@ -5,15 +5,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rlprobe.doctor.calibration import confidence
-from rlprobe.doctor.catalog import Entry, entries
+from rlprobe.doctor.catalog import Entry, NormalEntry, entries, normals
 from rlprobe.doctor.causes import order
 from rlprobe.doctor.condense import Condensed, condensed_row
 from rlprobe.doctor.configuration import DEFAULT, Configuration
-from rlprobe.doctor.finding import Diagnosis, Finding, NotChecked, Verdict
-from rlprobe.doctor.reassurances import reassure
+from rlprobe.doctor.finding import Diagnosis, Finding, NotChecked, Reassurance, Verdict
 from rlprobe.doctor.rows import Memory, Rows
 from rlprobe.doctor.signature import Judgement
-from rlprobe.doctor.telling import finding
+from rlprobe.doctor.telling import finding, reassurance
 from rlprobe.doctor.tracking import Track
 from rlprobe.recording.run import Run
 
@@ -44,6 +43,16 @@ class _Watched:
     tracks: dict[str | None, Track] = field(default_factory=dict)
 
 
+@dataclass(slots=True)
+class _Reassuring:
+    """One reassurance at work: how far it has judged, and what it says of the last row."""
+
+    entry: NormalEntry
+    judged: int = 0
+    holds: bool = False
+    facts: dict[str, float] = field(default_factory=dict)
+
+
 class Doctor:
     """The live form: `update` judges the rows that have come since the last one and returns the diagnosis so far.
 
@@ -67,6 +76,8 @@ class Doctor:
         stop = self._rows.extend(self._complete())
         for watched in self._watched:
             self._judge(watched, stop)
+        for reassuring in self._reassuring:
+            self._reassure(reassuring, stop)
         return self._diagnosis(stop)
 
     def _start_over(self) -> None:
@@ -76,6 +87,8 @@ class Doctor:
         self._watched = [
             _Watched(entry) for entry in entries() if self._configuration.choice(entry.signature.id).enabled
         ]
+
+        self._reassuring = [_Reassuring(entry) for entry in normals()]
 
     def _complete(self) -> int:
         if self._until is None:
@@ -100,6 +113,25 @@ class Doctor:
             watched.tracks.setdefault(one.subject, Track()).follow(one, watched.judged)
         watched.judged = stop
         watched.started = True
+
+    def _reassure(self, reassuring: _Reassuring, stop: int) -> None:
+        normal = reassuring.entry.normal
+        begun = reassuring.judged > 0 or all(self._there(name, stop) for name in normal.requires)
+        if reassuring.judged >= stop or not begun:
+            return
+        rows = Rows(self._memory, scope=normal.id, limits={}, alarm=0.0, start=reassuring.judged, stop=stop)
+        judged = reassuring.entry.judge(rows)
+        reassuring.holds = bool(judged.holds[-1])
+        reassuring.facts = {name: float(values[-1]) for name, values in judged.facts.items()}
+        reassuring.judged = stop
+
+    def _reassurances(self, findings: tuple[Finding, ...]) -> tuple[Reassurance, ...]:
+        told = {one.id for one in findings}
+        return tuple(
+            reassurance(one.entry.normal, one.facts, self._rows)
+            for one in self._reassuring
+            if one.holds and not told.intersection(one.entry.normal.unless)
+        )
 
     def _missing(self, watched: _Watched, stop: int) -> tuple[str, ...]:
         """Required metrics that no row has yet; a signature that has begun to judge goes on."""
@@ -144,7 +176,7 @@ class Doctor:
             findings=findings,
             checked=checked,
             not_checked=not_checked,
-            reassurances=reassure(run, self._rows, findings),
+            reassurances=self._reassurances(findings),
             dropped=reading.dropped,
             bad_values=reading.bad_values,
             unreadable=reading.unreadable,

@@ -1,13 +1,15 @@
 """From an episode to a Finding: onset with interval, levels before and after, the words and the remedies."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from math import log10
 
 import numpy as np
 
 from rlprobe.doctor.condense import Condensed
 from rlprobe.doctor.evidence.onset import EDGE, onset
-from rlprobe.doctor.finding import Confidence, Evidence, Finding, Remedy, Severity
+from rlprobe.doctor.finding import Confidence, Evidence, Finding, Reassurance, Remedy, Severity
+from rlprobe.doctor.normal import Normal
 from rlprobe.doctor.signature import Advice, Signature
 from rlprobe.doctor.tracking import Episode
 from rlprobe.recording.metrics import find
@@ -17,6 +19,7 @@ from rlprobe.recording.settings import spelling
 LOOK_BACK = 150  # observations before detection in which the onset is looked for
 LOOK_AHEAD = 30  # observations after detection that still sharpen it
 LEVEL_ROWS = 8  # observations that a level before or after is the median of
+DRAWN = 24  # levels of a sparkline
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,20 +79,60 @@ def evidence(
         before = values[where < began.row][-LEVEL_ROWS:]
         upto = episode.last if episode.recovered is not None else rows.rows - 1
         after = values[(where >= began.row) & (where <= upto)][-LEVEL_ROWS:]
-        metric = find(name)
         exact = signature.arm == "exact" or not np.isfinite(episode.log_evidence)
         out.append(
             Evidence(
                 metric=name,
-                unit="" if metric is None or metric.unit == "dimensionless" else metric.unit,
+                unit=unit(name),
                 before=float(np.median(before)) if len(before) else None,
                 after=float(np.median(after)) if len(after) else None,
                 statistic=signature.arm,
                 log_evidence=None if exact else round(episode.log_evidence, 1),
                 steps=(rows.first_step(began.row), rows.first_step(min(upto, rows.rows - 1))),
+                sparkline=drawn(values),
             )
         )
     return tuple(out)
+
+
+def unit(name: str) -> str:
+    """The unit that a number of the metric is told in, "" for none."""
+    metric = find(name)
+    return "" if metric is None or metric.unit == "dimensionless" else metric.unit
+
+
+def drawn(values: FloatArray) -> tuple[float, ...]:
+    """At most DRAWN levels of a series: the medians of equal parts, so that no single point makes the picture."""
+    if len(values) == 0:
+        return ()
+    edges = np.linspace(0, len(values), min(DRAWN, len(values)) + 1).astype(np.int64)
+    return tuple(float(np.median(values[low:high])) for low, high in pairwise(edges))
+
+
+def reassurance(normal: Normal, facts: dict[str, float], rows: Condensed) -> Reassurance:
+    """The reassurance as told: facts filled in, and the level of each shown metric today."""
+    lines = []
+    for name in normal.shows:
+        where, values = observed(rows, name)
+        if len(where):
+            early, late = float(np.median(values[:LEVEL_ROWS])), float(np.median(values[-LEVEL_ROWS:]))
+            span = (rows.first_step(int(where[0])), rows.first_step(int(where[-1])))
+            lines.append(
+                Evidence(
+                    metric=name,
+                    unit=unit(name),
+                    before=early,
+                    after=late,
+                    statistic="level",
+                    log_evidence=None,
+                    steps=span,
+                    sparkline=drawn(values),
+                )
+            )
+    words = {name: numeral(value) for name, value in facts.items()}
+    return Reassurance(
+        id=normal.id, title=normal.title, explanation=normal.explanation.format_map(words), evidence=tuple(lines)
+    )
 
 
 def finding(

@@ -20,9 +20,8 @@ def main() -> None:
     failing = [one for one in runs if one.label.verdict == "failing"]
     false = [one.label.id for one in healthy if one.alarms]
     print(f"\nfalse alarms {len(false)}/{len(healthy)}: {' '.join(false)}")
-    print(
-        f"named {sum(one.hit for one in failing)}/{len(failing)}, first {sum(one.first for one in failing)}/{len(failing)}"
-    )
+    named, first = sum(one.hit for one in failing), sum(one.first for one in failing)
+    print(f"named {named}/{len(failing)}, first {first}/{len(failing)}")
     print(
         "missed:",
         " ".join(f"{one.label.id}:{';'.join(one.label.findings)}" for one in failing if not one.hit) or "none",

@@ -29,7 +29,7 @@ class _Healthy:
         late = draw.uniform(0.0, 0.3) if draw.random() < 0.3 else 0.0  # some runs take off late
         self.progress = 1.0 - np.exp(-np.maximum(0.0, self.time - late) / pace)
 
-    def noise(self, heavy: bool = False) -> FloatArray:
+    def noise(self, *, heavy: bool = False) -> FloatArray:
         """(steps,) AR(1) noise of unit variance, with t3 shocks when heavy."""
         shocks = self.draw.standard_t(3, self.steps) / np.sqrt(3) if heavy else self.draw.normal(size=self.steps)
         out = np.empty(self.steps)
@@ -39,9 +39,9 @@ class _Healthy:
             out[i] = value
         return out
 
-    def positive(self, level: FloatArray, size: float, heavy: bool = False) -> FloatArray:
+    def positive(self, level: FloatArray, size: float, *, heavy: bool = False) -> FloatArray:
         """A positive metric around a level, with noise of `size` on the log scale."""
-        return level * np.exp(size * self.noise(heavy))
+        return level * np.exp(size * self.noise(heavy=heavy))
 
     def fraction(self, level: FloatArray, size: float) -> FloatArray:
         """A fraction around a level, with noise of `size` on the logit scale."""

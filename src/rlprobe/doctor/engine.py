@@ -192,7 +192,7 @@ class Doctor:
                 for episode in track.episodes:
                     severity = "critical" if episode.critical and plain == "warning" else plain
                     told = finding(signature, episode, subject, self._rows, self.run, severity)
-                    out.append(replace(told, confidence=confidence(signature, episode.log_evidence)))
+                    out.append(replace(told, confidence=confidence(signature)))
         return out
 
     def _silences(self, stop: int) -> tuple[tuple[str, ...], tuple[NotChecked, ...]]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from rlprobe.doctor.condense import Condensed
 from rlprobe.doctor.evidence import halves, jump, level, rolling, running
-from rlprobe.recording.run import BoolArray, FloatArray, IntArray, Manifest, Run
+from rlprobe.recording.run import BoolArray, FloatArray, IntArray, Manifest, Metadata, Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +101,19 @@ class Rows:
         """The run's value of a canonical setting as a number, the default when unknown or not a number."""
         value = self.setting(name)
         return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else default
+
+    def metadata(self, name: str) -> Metadata:
+        """What is known of a metric's unit and estimator."""
+        return self._memory.run.metadata(name)
+
+    @property
+    def every(self) -> BoolArray:
+        """(n,) True at every row: for kernels that see each row, whatever was logged."""
+        return np.ones(len(self), dtype=bool)
+
+    def exact(self, violated: BoolArray) -> FloatArray:
+        """(n,) log evidence of an invariant: +inf where it is violated, -inf elsewhere."""
+        return np.where(violated, np.inf, -np.inf)
 
     def events(self, *kinds: str) -> BoolArray:
         """(n,) rows at which an event of one of the kinds happened."""

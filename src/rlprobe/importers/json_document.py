@@ -31,7 +31,9 @@ def sniff(path: Path, head: bytes) -> bool:
     line, ended, rest = text.replace(b"\r", b"\n").partition(b"\n")
     if ended and decode(line) is None:
         return text[1:].lstrip(b" \t\r\n")[:1] == b'"' and not rest.lstrip().startswith(b"{")
-    return not rest.strip() and (b'"log_history"' in line or _LISTS.match(line) is not None)
+    if len(head) == len(line) and not line.rstrip().endswith(b"}"):
+        return b'"log_history"' in line or _LISTS.match(line) is not None  # the line is longer than the head
+    return not rest.strip() and bool(rows_in(decode(line)))
 
 
 def read(path: Path, keys: Mapping[str, str] | None = None, run: int | None = None) -> Feed:
@@ -74,16 +76,21 @@ class _Rows:
             self._rows = rows
 
     def _rows_of(self, document: object) -> list[Row]:
-        if isinstance(document, dict) and isinstance(document.get("log_history"), list):
+        if isinstance(document, dict) and "log_history" in document:
             self.settings = {name: document[name] for name in _STATE_SETTINGS if isinstance(document.get(name), int)}
-            document = document["log_history"]
-        if isinstance(document, dict):
-            document = max(filter(_is_rows, document.values()), key=len, default=document)
-        if isinstance(document, dict):
-            return _transposed(document)
-        rows = [row_of(each) for each in document] if isinstance(document, list) else []
+        rows = rows_in(document)
         self.unreadable += rows.count(None)
         return [row for row in rows if row is not None]
+
+
+def rows_in(document: object) -> list[Row | None]:
+    """The rows of a document, None for each that is no object: its longest list of objects, or its columns."""
+    if isinstance(document, dict):
+        lists = [document.get("log_history"), *document.values()]
+        document = next(filter(_is_rows, lists[:1]), None) or max(filter(_is_rows, lists), key=len, default=document)
+    if isinstance(document, dict):
+        return list(_transposed(document))
+    return [row_of(each) for each in document] if isinstance(document, list) else []
 
 
 def _is_rows(value: object) -> bool:

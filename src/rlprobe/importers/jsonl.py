@@ -46,22 +46,23 @@ class _Rows:
     def take(self, limit: int) -> list[Row]:
         """The next rows."""
         rows: list[Row] = []
-        while not rows and (lines := self._lines.take(limit)):
+        while not rows:
+            lines = self._lines.take(limit)
+            if not lines:
+                return self._last_line()
             for line in lines:
                 row = row_of(decode(line))
                 if row is None:
                     self._bad_lines += 1
                 else:
                     rows.append(row)
-        if len(rows) < limit and (row := self._last_line()) is not None:
-            rows.append(row)
         return rows
 
-    def _last_line(self) -> Row | None:
-        """The line without an end, if it is a whole object (a cut one cannot be)."""
-        if not self._lines.tail.rstrip(b" \t\0").endswith(b"}"):
-            return None
-        row = row_of(decode(self._lines.tail.strip(b" \t\0")))
-        if row is not None:
-            self._lines.take_tail()
-        return row
+    def _last_line(self) -> list[Row]:
+        """The row of the line without an end, if it is a whole object (a cut one cannot be)."""
+        tail = self._lines.tail.strip(b" \t\0")
+        row = row_of(decode(tail)) if tail.endswith(b"}") else None
+        if row is None:
+            return []
+        self._lines.take_tail()
+        return [row]

@@ -63,7 +63,8 @@ class RowFeed:
     _queue: deque[Batch] = field(default_factory=deque, init=False)
     _told: dict[str, Metadata] = field(default_factory=dict, init=False)
     _configuration: dict[str, object] = field(default_factory=dict, init=False)
-    _polled: bool = field(default=False, init=False)
+    _begun: bool = field(default=False, init=False)
+    _told_state: tuple[Manifest, Reading] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self._table = RowTable(Plan(self.keys), run=self.run)
@@ -78,24 +79,31 @@ class RowFeed:
         """The next rows, or None when there is nothing new."""
         while not self._queue:
             taken = self.rows.take(_BLOCK)
-            if not taken and self._polled:
-                return None
-            ended = not taken
-            taken = self._without_configuration(taken)
-            batches = self._table.add(taken) or ([] if not ended else [Batch(steps=np.empty(0, dtype=np.int64))])
+            if not taken:
+                return self._last_word()
+            batches = self._table.add(self._without_configuration(taken))
             for batch in batches:
                 self._facts.observe(batch, self._table.plan.framework)
             if batches:
-                batches[-1] = replace(
-                    batches[-1], manifest=self._manifest(), reading=self._reading(), metadata=self._new_metadata()
-                )
+                self._told_state = self._manifest(), self._reading()
+                manifest, reading = self._told_state
+                new = self._new_metadata()
+                batches[-1] = replace(batches[-1], manifest=manifest, reading=reading, metadata=new)
             self._queue.extend(batches)
         return self._queue.popleft()
 
+    def _last_word(self) -> Batch | None:
+        """What reading to the end told beyond rows: lines that could not be read, say."""
+        state = self._manifest(), self._reading()
+        if state == self._told_state:
+            return None
+        self._told_state = state
+        return Batch(steps=np.empty(0, dtype=np.int64), complete=False, manifest=state[0], reading=state[1])
+
     def _without_configuration(self, rows: list[Row]) -> list[Row]:
         """The rows, less a configuration in the first one."""
-        first = not self._polled
-        self._polled = True
+        first = not self._begun
+        self._begun = True
         if first and rows and (configuration := configuration_of(rows[0])) is not None:
             self._configuration = configuration
             return rows[1:]

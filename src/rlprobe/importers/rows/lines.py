@@ -1,22 +1,22 @@
 """The complete lines of a log file that may still grow, in bounded memory.
 
-Reads plain and gzip files; UTF-8 with or without a byte order mark and UTF-16 become UTF-8; `\\n`, `\\r\\n` and `\\r` end
-a line. A file that was cut short or replaced is read again from its start. Knows nothing of what the lines say.
+Reads plain and gzip files. UTF-8 with or without a byte order mark and UTF-16 become UTF-8. A line ends at `\\n`,
+`\\r\\n` or `\\r`. A file that was cut short or replaced is read again from its start. Knows nothing of what the
+lines say.
 """
 
 import codecs
 import gzip
 import io
 import os
-import re
 import zlib
 from pathlib import Path
 from typing import Final
 
 _CHUNK: Final = 1 << 20  # bytes a read
 MAX_LINE: Final = 32 << 20  # bytes; a longer line is skipped and counted
+_START: Final = 64  # bytes that tell whether a file is still the same
 _GZIP: Final = b"\x1f\x8b"
-_LINE_END = re.compile(rb"[\r\n]+")
 
 
 def head_of(path: Path, size: int) -> bytes:
@@ -54,7 +54,9 @@ def decoder_for(start: bytes) -> codecs.IncrementalDecoder | None:
 
 
 class LineSource:
-    """Hands out the lines of one file, each once, in order.
+    """Hands out the lines of one file, each once, in order. The file is open only while it is being read to its end.
+
+    A gzip file is read once; any other goes on at the byte where it stopped.
 
     Attributes:
         skipped: lines left out because they were too long, and places where compressed data were damaged.
@@ -64,9 +66,11 @@ class LineSource:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._file: io.BufferedIOBase | None = None
-        self._inode = -1
-        self._compressed = False
+        self._file: io.BufferedReader | gzip.GzipFile | None = None
+        self._raw: io.BufferedReader | None = None
+        self._offset = 0
+        self._start = b""
+        self._finished = False
         self._decoder: codecs.IncrementalDecoder | None = None
         self._overlong = False
         self._ready: list[bytes] = []
@@ -75,7 +79,7 @@ class LineSource:
         self.tail = b""
 
     def take(self, limit: int) -> list[bytes]:
-        """At most `limit` new lines without their ends, blank ones left out; an empty list when there is nothing new."""
+        """At most `limit` new lines without their ends, blank ones left out; none when there is nothing new."""
         while len(self._ready) < limit and (chunk := self._read()):
             self._split(chunk)
         lines, self._ready = self._ready[:limit], self._ready[limit:]
@@ -86,55 +90,50 @@ class LineSource:
         tail, self.tail = self.tail, b""
         return tail
 
-    def close(self) -> None:
-        """Let the file go; a later `take` opens it anew only if it was replaced."""
-        if self._file is not None:
-            self._file.close()
-
     def _read(self) -> bytes:
+        chunk = b""
         try:
-            if self._file is None or self._replaced():
+            if self._file is None and not self._finished:
                 self._open()
-            assert self._file is not None
-            return self._file.read(_CHUNK)
+            if self._file is not None:
+                chunk = self._file.read(_CHUNK)
         except (EOFError, zlib.error, gzip.BadGzipFile):
             self.skipped += 1
-            self._file = io.BytesIO()  # what was readable has been read
-            return b""
         except OSError:
-            return b""
+            pass  # the file is gone for now; the next poll looks again
+        self._offset += len(chunk)
+        if not chunk:
+            self._close()
+        return chunk
 
     def _open(self) -> None:
-        self.close()
-        raw = open(self._path, "rb")  # noqa: SIM115  # stays open: the source follows the file
-        start = raw.read(64)
-        raw.seek(0)
-        self._compressed = start.startswith(_GZIP)
-        self._inode = os.fstat(raw.fileno()).st_ino
-        self._file = gzip.GzipFile(fileobj=raw) if self._compressed else raw
-        self._decoder = decoder_for(self._file.peek(64)[:64])
-        self.tail = b""
-        self._overlong = False
+        self._raw = open(self._path, "rb")  # noqa: SIM115  # closed at its end
+        start = self._raw.read(_START)
+        size = os.fstat(self._raw.fileno()).st_size
+        if size < self._offset or not start.startswith(self._start):
+            self.restarts += 1
+            self._offset, self.tail, self._overlong = 0, b"", False
+        if self._offset == 0:
+            self._decoder = decoder_for(_inflated(start, _START) if start.startswith(_GZIP) else start)
+        self._start = start
+        self._raw.seek(self._offset)
+        self._file = self._raw
+        if start.startswith(_GZIP):
+            self._raw.seek(0)
+            self._file = gzip.GzipFile(fileobj=self._raw)
+            self._finished = True
 
-    def _replaced(self) -> bool:
-        """Whether, at the end of what is open, another or a shorter file lies under the path."""
-        if self._compressed or self._file is None or isinstance(self._file, io.BytesIO):
-            return False
-        state = os.stat(self._path)
-        position = self._file.tell()
-        if state.st_ino == self._inode and state.st_size >= position:
-            return False
-        if state.st_ino != self._inode and position < os.fstat(self._file.fileno()).st_size:
-            return False  # the old file first
-        self.restarts += 1
-        return True
+    def _close(self) -> None:
+        if self._raw is not None:
+            self._raw.close()
+        self._raw = self._file = None
 
     def _split(self, chunk: bytes) -> None:
         if self._decoder is not None:
             chunk = self._decoder.decode(chunk).encode("utf-8", "replace")
-        pieces = (
-            _LINE_END.split(self.tail + chunk if self.tail else chunk) if not self._overlong else self._resume(chunk)
-        )
+        if b"\r" in chunk:
+            chunk = chunk.replace(b"\r", b"\n")
+        pieces = self._after_overlong(chunk) if self._overlong else (self.tail + chunk).split(b"\n")
         self.tail = pieces.pop()
         self._ready.extend(line for line in (piece.strip(b" \t\0") for piece in pieces) if line)
         if len(self.tail) > MAX_LINE:
@@ -142,10 +141,8 @@ class LineSource:
             self._overlong = True
             self.skipped += 1
 
-    def _resume(self, chunk: bytes) -> list[bytes]:
+    def _after_overlong(self, chunk: bytes) -> list[bytes]:
         """The pieces of a chunk after the end of a line that was too long."""
-        end = _LINE_END.search(chunk)
-        if end is None:
-            return [b""]
-        self._overlong = False
-        return _LINE_END.split(chunk[end.end() :])
+        _, end, rest = chunk.partition(b"\n")
+        self._overlong = not end
+        return rest.split(b"\n")

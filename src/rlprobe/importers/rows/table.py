@@ -4,7 +4,7 @@ Rows with the same keys in the same order share a *layout*, so that a block of r
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Final
 
@@ -190,31 +190,28 @@ class RowTable:
             *(group for group, head in enumerate(heads) if group and head.move in ("resume", "restart")),
             len(heads),
         ]
-        return [
-            self._batch(heads[low:high], {name: (v[low:high], m[low:high]) for name, (v, m) in joined.items()})
+        made = [
+            _batch(heads[low:high], {name: (v[low:high], m[low:high]) for name, (v, m) in joined.items()})
             for low, high in pairwise(cuts)
             if self._run is None or heads[low].run == self._run
         ]
+        return [replace(batch, complete=self.merged == 0) for batch in made if len(batch.steps)]
 
-    def _batch(self, heads: list[Placement], columns: Mapping[str, tuple[FloatArray, BoolArray]]) -> Batch:
-        first = heads[0]
-        events: tuple[Event, ...] = ()
-        if first.move in ("resume", "restart"):
-            events = (
-                Event(
-                    kind="resume",
-                    step=first.step,
-                    fields={"segment": first.segment, "restart": first.move == "restart"},
-                ),
-            )
-        steps: IntArray = np.array([head.step for head in heads], dtype=np.int64)
-        return Batch(
-            steps=steps,
-            columns={name: pair for name, pair in columns.items() if pair[1].any()},
-            segments=np.array([head.segment for head in heads], dtype=np.int64),
-            complete=self.merged == 0,
-            events=events,
-        )
+
+def _batch(heads: list[Placement], columns: Columns) -> Batch:
+    """The batch of the rows of one segment in which anything was logged."""
+    first = heads[0]
+    events: tuple[Event, ...] = ()
+    if first.move in ("resume", "restart"):
+        fields = {"segment": first.segment, "restart": first.move == "restart"}
+        events = (Event(kind="resume", step=first.step, fields=fields),)
+    kept = np.any([mask for _, mask in columns.values()], axis=0) if columns else np.zeros(len(heads), dtype=bool)
+    return Batch(
+        steps=np.array([head.step for head in heads], dtype=np.int64)[kept],
+        columns={name: (values[kept], mask[kept]) for name, (values, mask) in columns.items() if mask.any()},
+        segments=np.array([head.segment for head in heads], dtype=np.int64)[kept],
+        events=events,
+    )
 
 
 def _joined(

@@ -1,0 +1,75 @@
+"""The page docs/importing.md, made of the key maps: `python -m rlprobe.importers.keymaps.page > docs/importing.md`."""
+
+import sys
+
+from rlprobe.importers import importers
+from rlprobe.importers.keymaps import maps
+from rlprobe.importers.keymaps.key import Key, KeyMap
+
+_INTRODUCTION = """# Reading logs that rlprobe did not write
+
+`rlprobe doctor LOG` and `open_run("LOG")` take a log as it is. The format is recognised by its content, the framework by
+its keys. This page is made from the key maps; a test holds it to them.
+
+## Formats
+
+{formats}
+
+Plain or gzip, UTF-8 or UTF-16. A file may grow while it is read. Unreadable lines are counted in `run.reading`.
+
+## Rules
+
+- A key that has no canonical metric stays under its own name and is listed in `run.reading.unknown_keys`.
+  `open_run(path, keys={{"theirs": "reward_mean"}})` names it.
+- A key that already is a canonical name keeps its meaning.
+- Where two keys of a row name one metric, the earlier line of the table wins; the other stays under its own name.
+- NaN counts as logged however it is spelled. `null` counts as NaN after three rows in which the metric was a number;
+  otherwise, and for evaluation scores, it counts as not logged.
+- Numbers are kept as logged, zeros of a placeholder included; the notes say where a zero means nothing.
+- `12%` becomes 0.12.
+- Evaluation scores are columns of their own (`evaluation_score/NAME`); the summary row after the last step is left out.
+- Rows of one step become one row; a metric that is logged twice in a step is averaged.
+- A step that goes back a little opens a new segment (training resumed); a step that goes back to the start is another
+  run in the same file. The last run is read; `open_run(path, run=1)` reads the first.
+- A log without steps counts its rows from 0.
+
+## Settings
+
+A first row without a step that holds a configuration is read as one. Three settings are inferred from the rows up to
+the present and listed in `run.manifest.inferred_settings`: `kl_coefficient` (TRL: loss / KL, where it stays the same),
+`max_completion_tokens` (a largest length that is hit again and again while completions are truncated) and
+`logging_steps` (TRL: the distance of the steps).
+"""
+
+
+def page() -> str:
+    """The whole page as Markdown."""
+    formats = "\n".join(f"- `{each.NAME}`: {each.EXPECTS}" for each in importers())
+    return _INTRODUCTION.format(formats=formats) + "".join(_section(each) for each in maps())
+
+
+def _section(each: KeyMap) -> str:
+    title = each.framework or "Any other loop (tried after the framework's own keys)"
+    rows = "".join(map(_row, each.keys))
+    return f"\n## {title}\n\n| key | metric | measure | note |\n|---|---|---|---|\n{rows}"
+
+
+def _row(key: Key) -> str:
+    measure = ", ".join(
+        filter(None, [key.measure.estimator, key.measure.pair, key.measure.per and f"per {key.measure.per}"])
+    )
+    notes = [key.note]
+    if key.scale != 1 or key.offset != 0:
+        notes.append(f"converted: {key.scale:g} x + {key.offset:g}" if key.offset else f"converted: {key.scale:g} x")
+    if key.when:
+        notes.append(f"once `{key.when}` is logged")
+    if key.unless:
+        notes.append("unless " + " or ".join(f"`{name}`" for name in key.unless) + " is logged")
+    metric = f"`{key.metric}`" if key.metric else "kept as it is"
+    return f"| `{key.key}` | {metric} | {measure} | {'; '.join(filter(None, notes))} |\n".replace(
+        "|  |", "| |"
+    ).replace("|  |", "| |")
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

@@ -65,10 +65,11 @@ def open_source(args: argparse.Namespace) -> "Run":
         Failure: it cannot be read.
     """
     from rlprobe.opening import UnreadableSource, open_run
+    from rlprobe.recording.reader import UnreadableRecording
 
     try:
         return open_run(args.source, keys=dict(args.keys), run=args.which)
-    except UnreadableSource as error:
+    except (UnreadableSource, UnreadableRecording) as error:
         raise Failure(str(error)) from error
 
 

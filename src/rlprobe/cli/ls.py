@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 SUMMARY = "List the runs under a folder, with steps, state and worst finding."
 DESCRIPTION = "Recordings, and logs that an importer knows. Other files are passed over; links are not followed."
 EXAMPLE = "rlprobe ls runs"
-MANIFEST = "manifest.json"  # what makes a folder a recording
 LOGS = (".jsonl", ".json", ".csv", ".log", ".txt")  # endings of files that are tried, also with .gz after them
 
 
@@ -44,8 +43,10 @@ def run(args: argparse.Namespace) -> int:
 
 def candidates(root: str) -> Iterator[Path]:
     """Folders that are recordings and files that have the name of a log, in order; a recording is not searched."""
+    from rlprobe.recording.reader import is_recording
+
     for directory, folders, files in os.walk(root):
-        if MANIFEST in files:
+        if is_recording(directory):
             folders.clear()
             yield Path(directory)
             continue
@@ -57,9 +58,10 @@ def _listed(path: Path) -> "Listed | None":
     """The entry of a run; None for a file that holds none."""
     from rlprobe.doctor.engine import diagnose
     from rlprobe.opening import UnreadableSource, open_run
+    from rlprobe.recording.reader import UnreadableRecording
     from rlprobe.reports.listing import Listed
 
     try:
         return Listed(source=str(path), diagnosis=diagnose(open_run(path)))
-    except (UnreadableSource, OSError) as error:
+    except (UnreadableSource, UnreadableRecording, OSError) as error:
         return Listed(source=str(path), diagnosis=None, problem=str(error)) if path.is_dir() else None

@@ -5,6 +5,7 @@ import re
 import shlex
 import unicodedata
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 
 from rlprobe.doctor.finding import Confidence, Diagnosis, Evidence, Finding, Remedy
 
@@ -12,6 +13,7 @@ MISSING = "–"  # stands where a number would, when there is none
 UNITS_UNSAID = frozenset(
     {"", "dimensionless", "fraction", "ratio", "count", "norm", "reward", "score"}
 )  # the metric's name says them
+DATES_FROM = 1e9  # seconds; 31 years: nothing lasts that long, so such a number is a time since 1970
 BARS = "▁▂▃▄▅▆▇█"
 NOT_FINITE = "×"  # a value in a sparkline that is NaN or infinite
 
@@ -71,7 +73,7 @@ def number(value: float | None) -> str:
     size = abs(rounded)
     if size == 0:
         return "0"
-    if size >= 1e6 or size < 1e-3:
+    if abs(value) >= 999_999.5 or size < 1e-3:
         mantissa, exponent = f"{value:.2e}".split("e")
         return f"{float(mantissa):g}e{int(exponent)}"
     return f"{value:,.0f}" if size >= 1000 else f"{rounded:g}"
@@ -82,7 +84,7 @@ def quantity(value: float | None, unit: str) -> str:
     if value is None or not math.isfinite(value):
         return number(value)
     if unit == "seconds":
-        return duration(value)
+        return moment(value) if value >= DATES_FROM else duration(value)
     if unit == "bytes":
         return _binary(value)
     return number(value) if unit in UNITS_UNSAID else f"{number(value)} {plain(unit)}"
@@ -110,6 +112,14 @@ def duration(seconds: float) -> str:
     if days == 0:
         return f"{sign}{hours} h {minutes % 60} min"
     return f"{sign}{days} d {hours % 24} h"
+
+
+def moment(seconds: float) -> str:
+    """Seconds since 1970 as date and time in UTC."""
+    try:
+        return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except (OverflowError, OSError, ValueError):  # beyond the year 9999
+        return f"{number(seconds)} s"
 
 
 def percent(fraction: float) -> str:
@@ -151,8 +161,8 @@ def sparkline(values: Iterable[float]) -> str:
     def bar(value: float) -> str:
         if not math.isfinite(value):
             return NOT_FINITE
-        scaled = value / 2 - low / 2, high / 2 - low / 2  # halves: the difference of two floats can overflow
-        return BARS[round(top * scaled[0] / scaled[1])] if scaled[1] > 0 else BARS[0]
+        above, span = value / 2 - low / 2, high / 2 - low / 2  # halves: the difference of two floats can overflow
+        return BARS[round(top * (above / span))] if span > 0 else BARS[0]
 
     return "".join(map(bar, levels))
 

@@ -80,9 +80,9 @@ def _finding(
         Text(say.sentence_case(say.confidence(finding.confidence)), style="dim"),
         Text(),
         Text(say.plain(finding.explanation)),
-        Text(),
-        _evidence(finding.evidence),
     ]
+    if finding.evidence:
+        body += [Text(), _evidence(finding.evidence)]
     if consequences:
         body += [Text(), _followed(finding, consequences, first_mover)]
     if finding.remedies:
@@ -112,7 +112,7 @@ def _evidence(entries: Iterable[Evidence]) -> RenderableType:
 
 
 def _followed(root: Finding, consequences: tuple[Finding, ...], first_mover: str) -> RenderableType:
-    grid = Table.grid(padding=(0, 1))
+    grid = Table.grid(padding=(0, 2))
     grid.add_column(no_wrap=True)
     grid.add_column()
     for finding in consequences:
@@ -122,7 +122,8 @@ def _followed(root: Finding, consequences: tuple[Finding, ...], first_mover: str
             told.append(f", after {say.plain(finding.consequence_of)}", style="dim")
         if finding.status == "recovered":
             told.append(f", {say.status(finding)}", style="dim")
-        grid.add_row(Text(f"→ step {finding.onset_step}"), Group(told, _evidence(finding.evidence[:1])))
+        seen = [_evidence(finding.evidence[:1])] if finding.evidence else []
+        grid.add_row(Text(f"→ step {finding.onset_step}"), Group(told, *seen))
     moved = f", {say.plain(first_mover)} moved first" if first_mover else ""
     heading = Text(say.followed(root), style="bold").append(moved, style="not bold dim")
     return Group(heading, grid)
@@ -156,9 +157,9 @@ def _next(finding: Finding, source: str) -> RenderableType:
 def _reassurances(entries: tuple[Reassurance, ...]) -> RenderableType:
     blocks: list[RenderableType] = []
     for entry in entries:
-        told = Text("✓ ", style="green").append(say.plain(entry.title), style="bold")
-        told.append(f"  {say.plain(entry.id)}", style="not bold dim")
-        blocks += [told, Padding(Group(Text(say.plain(entry.explanation)), _evidence(entry.evidence)), (0, 0, 0, 2))]
+        title = Text.assemble(("✓ ", "green"), (say.plain(entry.title), "bold"), (f"  {say.plain(entry.id)}", "dim"))
+        shown = [_evidence(entry.evidence)] if entry.evidence else []
+        blocks += [title, Padding(Group(Text(say.plain(entry.explanation)), *shown), (0, 0, 0, 2))]
     return _inset(Group(*blocks))
 
 

@@ -1,0 +1,29 @@
+"""Fixtures for tests that train with a real TRL trainer."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.integrations.memory_recorder import MemoryRecorder
+
+for name, value in {"HF_HUB_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1", "CI": "1", "OMP_NUM_THREADS": "1"}.items():
+    os.environ.setdefault(name, value)
+
+
+@pytest.fixture(scope="session")
+def sorter(pytestconfig: pytest.Config) -> Path:
+    """The folder of the taught tiny model; taught once, then kept in pytest's cache."""
+    import torch
+
+    from tests.integrations import tiny_model
+
+    torch.set_num_threads(1)
+    return tiny_model.taught(pytestconfig.cache.mkdir("rlprobe-trl"))
+
+
+@pytest.fixture
+def memory(monkeypatch: pytest.MonkeyPatch) -> type[MemoryRecorder]:
+    """A recorder that keeps everything in memory in the place of the one that writes."""
+    monkeypatch.setattr("rlprobe.integrations.trl_callback.Recorder", MemoryRecorder)
+    return MemoryRecorder

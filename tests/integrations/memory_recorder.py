@@ -1,0 +1,45 @@
+"""A recorder that keeps what it is handed, for tests of what the integrations hand over."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+
+class MemoryRecorder:
+    """Steps merge by key, the last value wins; samples and events are kept in order."""
+
+    def __init__(self, run_dir: Path, *, algorithm: str = "", model: str = "", config: object = None) -> None:
+        self.run_dir, self.algorithm, self.model, self.config = run_dir, algorithm, model, config
+        self.steps: dict[int, dict[str, float]] = {}
+        self.samples: list[tuple[int, Mapping[str, list[object]]]] = []
+        self.events: list[tuple[str, int | None, dict[str, object]]] = []
+        self.should_stop = False
+        self.closed = False
+
+    def log_step(self, step: int, metrics: Mapping[str, float]) -> None:
+        self.steps.setdefault(step, {}).update({name: float(value) for name, value in metrics.items()})
+
+    def log_samples(self, step: int, columns: Mapping[str, list[object]], *, owned: bool = False) -> None:
+        assert len({len(column) for column in columns.values()}) == 1
+        self.samples.append((step, columns))
+
+    def log_event(self, kind: str, step: int | None = None, **fields: object) -> None:
+        self.events.append((kind, step, fields))
+
+    def flush(self) -> None:
+        pass
+
+    def close(self) -> None:
+        self.closed = True
+
+    def rows(self, split: str = "train") -> list[dict[str, object]]:
+        """Every sample row of a split, with its step."""
+        return [
+            {"step": step} | {name: column[row] for name, column in columns.items()}
+            for step, columns in self.samples
+            for row in range(len(columns["index"]))
+            if columns["split"][row] == split
+        ]
+
+    def kinds(self) -> list[str]:
+        """The kinds of the events."""
+        return [kind for kind, _, _ in self.events]

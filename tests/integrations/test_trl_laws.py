@@ -1,0 +1,153 @@
+"""Recording never hurts training: what a trainer computes is the same with and without, whatever happens in a hook."""
+
+import inspect
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("trl")
+import torch
+
+from rlprobe.integrations.trl import attach
+from rlprobe.integrations.trl_hooks import Hooks
+from rlprobe.integrations.trl_session import Session
+from tests.integrations.memory_recorder import MemoryRecorder
+from tests.integrations.trl_lab import CASES, Case, Trainer, build
+
+pytestmark = [pytest.mark.trl, pytest.mark.slow, pytest.mark.filterwarnings("default")]
+
+CLOCKS = ("runtime", "per_second", "step_time")
+
+SHAPES = {
+    "grpo": (CASES["healthy"], {}),
+    "grpo without reference": (CASES["healthy"], {"beta": 0.0}),
+    "rloo": (CASES["healthy-rloo"], {}),
+    "blocks": (CASES["healthy"], {"num_iterations": 2, "steps_per_generation": 4, "logging_steps": 10}),
+    "accumulation": (
+        CASES["healthy"],
+        {"gradient_accumulation_steps": 2, "per_device_train_batch_size": 16, "loss_type": "grpo"},
+    ),
+    "sequence ratios": (CASES["healthy"], {"importance_sampling_level": "sequence", "num_iterations": 2}),
+}
+
+HOOKS = [name for name, _ in inspect.getmembers(Hooks, inspect.isfunction) if not name.startswith("_")]
+HOOKS = sorted(set(HOOKS) - {"install"})
+SESSION_HOOKS = ("train_begins", "step_begins", "update_begins", "update_ends", "step_ends", "logged", "train_ends")
+
+
+def outcome(trainer: Trainer) -> tuple[list[dict[str, object]], dict[str, torch.Tensor]]:
+    """Train, and hand back the logs without clocks and the weights."""
+    trainer.train()
+    logs = [
+        {key: value for key, value in row.items() if not any(clock in key for clock in CLOCKS)}
+        for row in trainer.state.log_history
+    ]
+    return logs, {name: value.clone() for name, value in trainer.model.state_dict().items()}
+
+
+def assert_same(left: tuple[object, dict[str, torch.Tensor]], right: tuple[object, dict[str, torch.Tensor]]) -> None:
+    assert left[0] == right[0]
+    assert all(torch.equal(value, right[1][name]) for name, value in left[1].items())
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("capture", ["default", "all"])
+def test_logs_and_weights_are_bit_identical_with_and_without_the_recorder(
+    sorter: Path, tmp_path: Path, memory: type[MemoryRecorder], shape: str, capture: str
+) -> None:
+    case, settings = SHAPES[shape]
+    bare = outcome(build(sorter, tmp_path / "a", case, max_steps=9, **settings))
+    watched = build(sorter, tmp_path / "b", case, max_steps=9, **settings)
+    with attach(watched, tmp_path / "run", capture=capture) as probe:
+        recorder = probe.recorder
+        assert_same(outcome(watched), bare)
+
+    assert recorder is not None
+    assert sorted(recorder.steps) == list(range(1, 10))
+    assert "bad_hook" not in recorder.kinds()
+
+
+@pytest.fixture(scope="module")
+def unwatched(sorter: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[object, dict[str, torch.Tensor]]:
+    return outcome(build(sorter, tmp_path_factory.mktemp("bare"), max_steps=3))
+
+
+@pytest.mark.parametrize("name", [*HOOKS, *SESSION_HOOKS])
+def test_a_failure_in_any_hook_is_recorded_once_and_training_goes_on(
+    sorter: Path,
+    tmp_path: Path,
+    memory: type[MemoryRecorder],
+    monkeypatch: pytest.MonkeyPatch,
+    unwatched: tuple[object, dict[str, torch.Tensor]],
+    name: str,
+) -> None:
+    def fails(*_: object, **__: object) -> object:
+        raise ZeroDivisionError("injected")
+
+    owner = Session if name in SESSION_HOOKS else Hooks
+    broken = property(fails) if isinstance(inspect.getattr_static(owner, name), property) else fails
+    monkeypatch.setattr(owner, name, broken)
+    trainer = build(sorter, tmp_path, max_steps=3)
+    with attach(trainer, tmp_path / "run") as probe:
+        recorder = probe.recorder
+        assert_same(outcome(trainer), unwatched)
+
+    failures = [fields["hook"] for kind, _, fields in recorder.events if kind == "bad_hook"]
+    assert failures
+    assert len(failures) == len(set(failures))
+
+
+@pytest.mark.parametrize("method", ["log_step", "log_samples", "log_event"])
+def test_a_recorder_that_fails_does_not_stop_training(
+    sorter: Path,
+    tmp_path: Path,
+    memory: type[MemoryRecorder],
+    monkeypatch: pytest.MonkeyPatch,
+    unwatched: tuple[object, dict[str, torch.Tensor]],
+    method: str,
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(MemoryRecorder, method, fails)
+    trainer = build(sorter, tmp_path, max_steps=3)
+    with attach(trainer, tmp_path / "run"):
+        assert_same(outcome(trainer), unwatched)
+
+
+def test_a_failure_is_raised_when_hooks_are_strict_under_pytest(
+    sorter: Path, tmp_path: Path, memory: type[MemoryRecorder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("injected")
+
+    monkeypatch.setattr(Hooks, "generated", fails)
+    monkeypatch.setenv("RLPROBE_STRICT_HOOKS", "1")
+    trainer = build(sorter, tmp_path, max_steps=1)
+    with attach(trainer, tmp_path / "run"), pytest.raises(ZeroDivisionError):
+        trainer.train()
+
+
+def test_closing_puts_every_original_back(sorter: Path, tmp_path: Path, memory: type[MemoryRecorder]) -> None:
+    trainer = build(sorter, tmp_path, max_steps=1)
+    before, functions = set(vars(trainer)), list(trainer.reward_funcs)
+    callbacks = list(trainer.callback_handler.callbacks)
+    clip = trainer.accelerator.clip_grad_norm_
+    attach(trainer, tmp_path / "run").close()
+
+    assert set(vars(trainer)) == before
+    assert trainer.reward_funcs == functions
+    assert trainer.callback_handler.callbacks == callbacks
+    assert trainer.accelerator.clip_grad_norm_ == clip
+
+
+def test_attach_says_in_one_line_what_it_cannot_take(
+    sorter: Path, tmp_path: Path, memory: type[MemoryRecorder]
+) -> None:
+    trainer = build(sorter, tmp_path, Case(), max_steps=1)
+    with pytest.raises(TypeError, match=r"^attach: expected a GRPOTrainer or RLOOTrainer, got str\. [^\n]*$"):
+        attach("trainer", tmp_path)
+    with pytest.raises(ValueError, match=r"^attach: expected capture to be one of [^\n]*'much'[^\n]*$"):
+        attach(trainer, tmp_path, capture="much")
+    with attach(trainer, tmp_path / "run"), pytest.raises(TypeError, match="has it"):
+        attach(trainer, tmp_path / "again")

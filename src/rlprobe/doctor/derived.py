@@ -1,0 +1,62 @@
+"""Metrics that a log lacks, worked out from those it has; the same at every row however the rows are cut."""
+
+import numpy as np
+
+from rlprobe.doctor.rows import Rows, Series
+from rlprobe.recording.run import BoolArray, FloatArray
+
+PINNED = 3  # rows at exactly the largest length so far after which that length is a cap and not a record
+TIE = 1e-3  # relative difference within which two lengths are the same one
+NEAR = 0.95  # mean length, as a fraction of the cap, from which on most completions are cut
+BORNE_OUT = (
+    0.6  # mean length that a truncated fraction explains at least, as a fraction of what it would take at the cap
+)
+SHORTEST_CAP = 32.0  # tokens; answers of a fixed short form also repeat their length exactly
+
+
+def truncation(rows: Rows) -> Series:
+    """Fraction of completions cut at the length cap; where it is not logged, 1 for a row at its cap and else 0.
+
+    Without the fraction only rows whose mean length lies at the cap are seen, so the mean over rows is a lower bound.
+    NaN while neither the fraction nor a cap is known.
+    """
+    logged = rows.series("truncated_fraction")
+    length = rows.series("completion_tokens_mean")
+    cap = length_cap(rows)
+    with np.errstate(invalid="ignore"):
+        guess = np.where(np.isnan(cap) | np.isnan(length.values), np.nan, length.values >= NEAR * cap)
+    known = ~np.isnan(logged.values)
+    return Series(
+        values=np.where(known, logged.values, guess),
+        fresh=np.where(known, logged.fresh, length.fresh & ~np.isnan(guess)),
+    )
+
+
+def length_cap(rows: Rows) -> FloatArray:
+    """(n,) the completion length cap in tokens: as configured, else the largest length so far once it was met again.
+
+    NaN while there is no telling.
+    """
+    if "max_completion_tokens" not in rows.manifest.inferred_settings:
+        configured = rows.number("max_completion_tokens", 0.0)
+        if configured > 0:
+            return np.full(len(rows), configured)
+    return np.fmax(_pinned(rows, "completion_tokens_max"), _pinned(rows, "completion_tokens_mean"))
+
+
+def at_the_cap(rows: Rows, fraction: FloatArray, width: int) -> BoolArray:
+    """(n,) whether lengths over the last `width` rows bear a truncated fraction out: a cut completion fills the cap.
+
+    A stop token that the trainer does not know makes it count finished completions as cut. True without lengths.
+    """
+    length, longest = rows.mean("completion_tokens_mean", width), rows.highest("completion_tokens_max")
+    return ~(length < BORNE_OUT * fraction * longest)
+
+
+def _pinned(rows: Rows, name: str) -> FloatArray:
+    """(n,) the metric's largest value so far where at least PINNED later rows met it exactly, NaN elsewhere."""
+    series, top = rows.series(name), rows.highest(name)
+    before = rows.earlier(f"cap before {name}", top, series.fresh, lag=1)
+    met = series.fresh & (np.abs(series.values - before) <= TIE * before)
+    times = rows.count(f"cap met {name}", met)
+    return np.where((times >= PINNED) & (top >= SHORTEST_CAP), top, np.nan)

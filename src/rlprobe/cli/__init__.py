@@ -64,7 +64,7 @@ def _dispatch(words: list[str]) -> int:
         print(f"rlprobe {__version__}")
         return 0
     if first not in COMMANDS:
-        raise Failure(f"expected a command, got {first[:80]!r}. {_closest(first)}")
+        raise _unknown(first)
     from rlprobe.cli.arguments import parser_of
 
     args = parser_of(first, load(first)).parse_args(words[1:])
@@ -80,11 +80,14 @@ def _overview() -> str:
     )
 
 
-def _closest(word: str) -> str:
+def _unknown(word: str) -> Failure:
     from difflib import get_close_matches
 
-    close = get_close_matches(word, COMMANDS, n=1)
-    return f"The closest is `rlprobe {close[0]}`." if close else "`rlprobe --help` lists them."
+    from rlprobe.reports.format import cut
+
+    close = get_close_matches(cut(word, 80), COMMANDS, n=1)
+    hint = f"The closest is `rlprobe {close[0]}`." if close else "`rlprobe --help` lists them."
+    return Failure(f"expected a command, got {cut(word, 80)!r}. {hint}")
 
 
 def _tell(message: str, code: int) -> int:

@@ -1,0 +1,45 @@
+"""docs/cli.md, made from the parsers themselves."""
+
+import argparse
+
+from rlprobe.cli import COMMANDS, load
+from rlprobe.cli.arguments import parser_of
+
+HEAD = """# Command line
+
+Made from the parsers: do not edit, run the tests with `RLPROBE_UPDATE_SNAPSHOTS=1` instead.
+
+| exit code | meaning |
+|---|---|
+| 0 | done; for `doctor`: nothing at or above `--fail-on` |
+| 1 | `doctor`: an active finding at or above `--fail-on`; `validate`: the recording breaks the format |
+| 2 | wrong usage, or input that cannot be read: one line on stderr says what and what to do |
+| 3 | `doctor`: nothing could be checked (too short, or no known metric) |
+| 4 | an internal error; `RLPROBE_DEBUG=1` shows its traceback |
+| 130 | interrupted (Ctrl-C) |
+| 141 | whoever read the output went away (`rlprobe ... \\| head`) |
+
+Pages fit the terminal up to 120 columns. Colours are left out when the output is no terminal, when `NO_COLOR` is set
+and when `TERM` is `dumb`. Text from logs is shown without control characters.
+"""
+
+
+def manual() -> str:
+    """The whole page."""
+    return HEAD + "".join(_section(name) for name in COMMANDS)
+
+
+def _section(command: str) -> str:
+    module = load(command)
+    parser = parser_of(command, module)
+    rows = "".join(_row(action) for action in parser._actions if not isinstance(action, argparse._HelpAction))
+    examples = "\n".join(line.strip() for line in module.EXAMPLE.splitlines())
+    about = f"{module.SUMMARY} {' '.join(module.DESCRIPTION.split())}"
+    return f"\n## rlprobe {command}\n\n{about}\n\n```\n{examples}\n```\n\n| argument | meaning |\n|---|---|\n{rows}"
+
+
+def _row(action: argparse.Action) -> str:
+    shown = action.metavar or ("\\|".join(action.choices) if action.choices else "")
+    named = " ".join(filter(None, ("/".join(action.option_strings), "" if action.nargs == 0 else str(shown))))
+    note = "" if action.required or action.option_strings else " (optional)"
+    return f"| `{named}` | {action.help}{note} |\n"

@@ -100,7 +100,7 @@ def test_a_quantity_carries_its_unit_where_the_metric_does_not_say_it():
     ("before", "after", "shown"),
     [
         (0.84, 0.04, "5 % of baseline"), (1.0, 4.0, "4× baseline"), (1.0, 1.0, "100 % of baseline"),
-        (1.0, 0.001, "under 1 % of baseline"), (1.0, 0.0, "0 % of baseline"), (-2.0, -4.0, "2× baseline"),
+        (1.0, 0.001, "under 1 % of baseline"), (1.0, 0.0, "0 % of baseline"), (-2.0, -4.0, ""),
         (0.0, 1.0, ""), (-1.0, 1.0, ""), (None, 1.0, ""), (1.0, math.nan, ""), (1e-300, 1e300, ""),
     ],
 )  # fmt: skip
@@ -156,7 +156,15 @@ def test_a_setting_is_named_with_the_value_of_this_run():
     assert say.setting(Remedy(text="", setting="beta", current=0.04, suggested="0.1")) == "beta = 0.04 → 0.1"
     assert say.setting(Remedy(text="", setting="beta", suggested="0.1")) == "beta → 0.1"
     assert say.setting(Remedy(text="", setting="learning_rate", current=1.25e-6)) == "learning_rate = 1.25e-06"
+    assert say.setting(Remedy(text="", setting="dtype")) == "setting: dtype"
     assert say.setting(Remedy(text="only a sentence")) == ""
+
+
+def test_a_silence_names_every_metric_that_would_end_it():
+    assert say.silence("missing", ("a",), 2) == "2 because a is not logged"
+    assert say.silence("missing", ("a|b", "c"), 1) == "1 because none of a, b is logged and c is not logged"
+    assert say.silence("too_short", (), 3) == "3 because the run is too short"
+    assert say.silence("disabled", (), 1) == "1 disabled by configuration"
 
 
 @given(st.text())

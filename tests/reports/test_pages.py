@@ -78,7 +78,7 @@ def test_an_incident_whose_members_are_missing_from_the_findings_is_still_told()
 def test_a_first_mover_is_not_called_a_cause():
     told = terminal.render(replace(FAILING, findings=(replace(LENGTH_HACK, relation="first_mover"), ENTROPY)), **WIDE)
 
-    assert "What came after it" in told
+    assert "What came with it" in told
     assert "What followed from it" not in told
 
 

@@ -129,7 +129,7 @@ def percent(fraction: float) -> str:
 
 def of_baseline(before: float | None, after: float | None) -> str:
     """The level after against the one before: "5 % of baseline", "4× baseline"; "" where a ratio says nothing."""
-    if before is None or after is None or not (math.isfinite(before) and math.isfinite(after)) or before == 0:
+    if before is None or after is None or not (math.isfinite(before) and math.isfinite(after)) or before <= 0:
         return ""
     ratio = after / before
     if not math.isfinite(ratio) or ratio < 0:
@@ -208,9 +208,11 @@ def confidence(measured: Confidence) -> str:
 
 
 def setting(remedy: Remedy) -> str:
-    """The setting line of a remedy: "beta = 0 → 0.01-0.05"; "" when it changes none."""
+    """The setting line of a remedy: "beta = 0 → 0.01-0.05"; its name where no value is known; "" when it has none."""
     if not remedy.setting:
         return ""
+    if remedy.current is None and not remedy.suggested:
+        return f"setting: {plain(remedy.setting)}"
     current = remedy.current
     shown = "" if current is None else f" = {f'{current:.6g}' if type(current) is float else cut(current, 40)}"
     return f"{plain(remedy.setting)}{shown}" + (f" → {plain(remedy.suggested)}" if remedy.suggested else "")
@@ -242,14 +244,21 @@ def state(recorded: str) -> str:
 def silence(reason: str, missing: tuple[str, ...], count: int) -> str:
     """Why some signatures were not judged: "3 because value_loss is not logged"."""
     if reason == "missing":
-        named = " and ".join(plain(metric).replace("|", " or ") for metric in missing)
-        return f"{count} because {named} {'is' if len(missing) == 1 else 'are'} not logged"
+        return f"{count} because {' and '.join(map(_absent, missing))}"
     return f"{count} because the run is too short" if reason == "too_short" else f"{count} disabled by configuration"
 
 
 def followed(root: Finding) -> str:
-    """The heading above what came later: it "followed from" a cause, and "came after" a first mover."""
-    return "What followed from it" if root.relation == "cause" else "What came after it"
+    """The heading above an incident's other findings: they follow from a cause, and come with a first mover."""
+    return "What followed from it" if root.relation == "cause" else "What came with it"
+
+
+def _absent(metric: str) -> str:
+    """ "a is not logged", "none of a, b is logged"."""
+    alternatives = [plain(name) for name in metric.split("|")]
+    if len(alternatives) == 1:
+        return f"{alternatives[0]} is not logged"
+    return f"none of {', '.join(alternatives)} is logged"
 
 
 def losses(diagnosis: Diagnosis) -> list[str]:

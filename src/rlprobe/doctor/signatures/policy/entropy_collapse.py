@@ -3,21 +3,43 @@
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
 
+START = (
+    5  # first observations that the entropy is compared with: a collapse within 15 rows must not be its own baseline
+)
+
 SIGNATURE = Signature(
     id="ENTROPY_COLLAPSE",
     stage="policy",
     severity="warning",
     arm="level",
     requires=("entropy_mean",),
-    helps=("reward_mean",),
+    helps=("reward_mean", "reward_max", "reward_min"),
     shows=("entropy_mean", "reward_mean"),
     scale="log",
     thresholds=(
-        Threshold("floor", 0.06, "fraction of baseline entropy", "below it nothing is left to explore"),
-        Threshold("gain", 2.0, "standard errors", "reward above its start by less than this has not been achieved"),
+        Threshold(
+            "floor",
+            0.12,
+            "fraction of starting entropy",
+            "below it with a reward that has not risen; solved tasks end at 0.15 to 0.7 in the real runs",
+        ),
+        Threshold(
+            "exhausted",
+            0.03,
+            "fraction of starting entropy",
+            "below it nothing is left to explore, whatever the reward has gained so far",
+        ),
+        Threshold(
+            "achieved",
+            0.8,
+            "fraction of the reward range seen so far",
+            "a mean reward this close to the best sample's has been achieved and may be certain",
+        ),
+        Threshold("gain", 2.0, "standard errors", "reward above its start by less than this has not risen"),
     ),
     title="Entropy collapsed before the reward was achieved",
-    explanation="Token entropy is {after} nats/token, {fraction} of the {before} before step {onset}, and the reward no longer grows.",
+    explanation="Token entropy is {after} nats/token, {fraction} of the {before} before step {onset}, "
+    "while the reward still has something to gain: the policy has stopped trying other answers.",
     record="Log the mean token entropy of the policy as entropy_mean.",
     remedies=(
         Advice(
@@ -38,11 +60,15 @@ SIGNATURE = Signature(
 
 
 def judge(rows: Rows) -> Judgement:
-    """Fires when entropy has settled below the floor while the reward is not above its start."""
+    """Fires when entropy has settled near zero and the reward is flat, or short of what its best samples reach."""
     entropy = rows.series("entropy_mean")
-    exhausted = entropy.values < rows.limit("floor") * rows.baseline("entropy_mean").level
-    evidence = rows.level("exhausted", exhausted, entropy.fresh)
-    low = rows.smooth("entropy_mean") < rows.limit("floor") * rows.baseline("entropy_mean").level
-    achieved = rows.change("reward_mean").z > rows.limit("gain")
-    fires = (evidence >= rows.alarm) & low & rows.measured("entropy_mean") & ~achieved
+    start = rows.baseline("entropy_mean", START).level
+    low = rows.smooth("entropy_mean") < rows.limit("floor") * start
+    gone = rows.smooth("entropy_mean") < rows.limit("exhausted") * start
+    evidence = rows.level("low", entropy.values < rows.limit("floor") * start, entropy.fresh)
+    flat = rows.change("reward_mean").z <= rows.limit("gain")
+    best, worst = rows.highest("reward_max"), rows.lowest("reward_min")
+    short = rows.smooth("reward_mean") - worst < rows.limit("achieved") * (best - worst)
+    blind = rows.observations("reward_mean") >= 1
+    fires = (evidence >= rows.alarm) & rows.measured("entropy_mean") & ((low & flat) | (gone & (short | ~blind)))
     return Judgement(fires=fires, holds=low, log_evidence=evidence)

@@ -1,0 +1,71 @@
+"""The gradient norm surges and stays up, or spikes again and again."""
+
+from rlprobe.doctor.rows import Rows
+from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
+
+WINDOW = 60  # observations in which spikes are counted
+
+SIGNATURE = Signature(
+    id="GRAD_PATHOLOGY",
+    stage="optimization",
+    severity="warning",
+    arm="level",
+    requires=("grad_norm",),
+    helps=("reward_mean", "learning_rate"),
+    shows=("grad_norm", "loss", "reward_mean"),
+    scale="log",
+    thresholds=(
+        Threshold(
+            "surge",
+            5.0,
+            "times the starting norm",
+            "a norm that settles above it has left its scale; the real surge is at 15, healthy runs with a flat reward "
+            "stay below 2.5",
+        ),
+        Threshold("spike", 10.0, "times the running median", "healthy runs have such rows in at most 0.8 % of all"),
+        Threshold(
+            "often", 0.05, "fraction of the last 60 rows", "spikes this frequent are no single bad batch", high=1.0
+        ),
+        Threshold("fewest", 4.0, "spikes", "fewer are told apart from bad luck by nothing"),
+        Threshold("gain", 2.0, "standard errors", "reward above its start by more than this shows that the steps help"),
+        Threshold("severe", 30.0, "times the starting norm", "settled above it the update is noise"),
+    ),
+    title="The gradient norm explodes or spikes repeatedly",
+    explanation="The gradient norm is {after} against {before} before step {onset}; {spikes} of the last rows "
+    "are more than tenfold spikes.",
+    record="Log the gradient norm before clipping as grad_norm.",
+    remedies=(
+        Advice(
+            text="Look at the samples of the spiking steps: one sequence often holds tokens with ratios far from one."
+        ),
+        Advice(
+            text="Compare the sampler's log-probs with the trainer's: a gap between them inflates importance weights."
+        ),
+        Advice(text="Clip the gradient norm.", setting="max_grad_norm", suggested="1.0", only_above=1.0),
+        Advice(text="Lower the learning rate.", setting="learning_rate", scale=0.3),
+    ),
+)
+
+
+def judge(rows: Rows) -> Judgement:
+    """Fires when the norm has settled far above its start without gain, or when spikes are frequent."""
+    norm = rows.series("grad_norm")
+    start = rows.baseline("grad_norm").level
+    smooth = rows.smooth("grad_norm")
+    surging = norm.values > rows.limit("surge") * start
+    evidence = rows.level("surging", surging, norm.fresh)
+    high = smooth > rows.limit("surge") * start
+    unpaid = ~(rows.change("reward_mean").z > rows.limit("gain"))
+    usual = rows.quantile("grad_norm", WINDOW, 0.5)
+    # A norm that is zero between degenerate batches makes the ordinary look like a spike: it must beat the start, too.
+    spike = (norm.values > rows.limit("spike") * usual) & (norm.values > rows.limit("surge") * start)
+    share = rows.recent("spikes", spike, norm.fresh, width=WINDOW)
+    seen = rows.observations("grad_norm").clip(max=WINDOW)
+    often = (share >= rows.limit("often")) & (share * seen >= rows.limit("fewest") - 0.5)
+    return Judgement(
+        fires=((evidence >= rows.alarm) & high & unpaid) | (often & spike),
+        holds=high | often,
+        log_evidence=evidence.clip(min=rows.alarm),
+        critical=(evidence >= rows.alarm) & unpaid & (smooth > rows.limit("severe") * start),
+        facts={"spikes": share * seen},
+    )

@@ -1,0 +1,88 @@
+"""Most of the gradient is clipped away: ratios lie far outside the range in which an update is trusted."""
+
+from rlprobe.doctor.rows import Rows
+from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
+from rlprobe.recording.run import BoolArray
+
+WARM_UP = 10  # observations of the clip fraction in which a healthy multi-epoch run still clips a quarter
+WINDOW = 15  # rows that a level must hold in
+
+SIGNATURE = Signature(
+    id="CLIP_SATURATION",
+    stage="policy",
+    severity="warning",
+    arm="level",
+    requires=("clip_fraction|ratio_max|ratio_mean",),
+    helps=("clip_fraction_low", "clip_fraction_high", "learning_rate"),
+    shows=("clip_fraction", "ratio_max", "ratio_mean", "reward_mean"),
+    thresholds=(
+        Threshold(
+            "fraction",
+            0.3,
+            "fraction of tokens",
+            "settled above it, half of what can be clipped is; healthy runs fall below 0.06 within 10 rows",
+            high=1.0,
+        ),
+        Threshold(
+            "ratio",
+            20.0,
+            "largest importance ratio",
+            "settled above it updates leave the trust region; healthy runs fall from 5.5 to 1.4, others stay below 14",
+        ),
+        Threshold("cap", 3.0, "largest importance ratio", "stuck at one value above it, the ratio is at a bound"),
+        Threshold(
+            "mean", 2.0, "mean importance ratio", "settled above it (or below its inverse) samples are off-policy"
+        ),
+        Threshold(
+            "narrow", 0.01, "clip range", "below it ratios are a sequence's, and clipping most of them is normal"
+        ),
+    ),
+    title="Importance ratios are far outside the clip range",
+    explanation="Updates leave the range in which the old samples are valid: {after} against {before} before step "
+    "{onset}; largest ratio {ratio}, clipped fraction {clipped}.",
+    record="Log the clipped fraction as clip_fraction and the largest importance ratio as ratio_max.",
+    remedies=(
+        Advice(
+            text="Take fewer optimizer passes over a rollout.",
+            setting="updates_per_rollout",
+            suggested="1",
+            only_above=1,
+        ),
+        Advice(text="Lower the learning rate.", setting="learning_rate", scale=0.3),
+        Advice(text="Recompute old log-probs with the trainer's own weights before the first pass."),
+        Advice(text="Refresh the samples before their policy is this old."),
+    ),
+)
+
+
+def judge(rows: Rows) -> Judgement:
+    """Fires when a clip fraction or an importance ratio has settled outside what a trusted update shows."""
+    clip, top, mean = rows.series("clip_fraction"), rows.series("ratio_max"), rows.series("ratio_mean")
+    broad = not rows.number("clip_high", 1.0) < rows.limit("narrow")
+    clipped = (clip.values > rows.limit("fraction")) & (rows.observations("clip_fraction") > WARM_UP) & broad
+    overflow = rows.nonfinite("ratio_max") > 0
+    beyond = overflow | (top.values > rows.limit("ratio")) | _stuck(rows)
+    apart = (mean.values > rows.limit("mean")) | (mean.values < 1 / rows.limit("mean"))
+    seen = top.fresh | overflow
+    evidence = rows.level("clipped", clipped, clip.fresh)
+    evidence = evidence.clip(min=rows.level("beyond", beyond, seen)).clip(min=rows.level("apart", apart, mean.fresh))
+    still = (
+        (rows.recent("clip", clipped, clip.fresh, width=WINDOW) > 0.5)
+        | (rows.recent("top", beyond, seen, width=WINDOW) > 0.5)
+        | (rows.recent("mean", apart, mean.fresh, width=WINDOW) > 0.5)
+    )
+    return Judgement(
+        fires=(evidence >= rows.alarm) & still,
+        holds=still,
+        log_evidence=evidence,
+        facts={"ratio": top.values, "clipped": clip.values},
+    )
+
+
+def _stuck(rows: Rows) -> BoolArray:
+    """Rows whose largest ratio is exactly the largest of an earlier row: a bound, not a measurement."""
+    top = rows.series("ratio_max")
+    highest = rows.highest("ratio_max")
+    earlier = rows.earlier("highest", highest, top.fresh, lag=1)
+    stuck: BoolArray = (top.values == highest) & (highest == earlier) & (highest >= rows.limit("cap"))
+    return stuck

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from rlprobe.doctor.finding import Confidence, Evidence, Remedy
 from rlprobe.reports import format as say
+from rlprobe.reports import phrases
 
 FORBIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 
@@ -116,10 +117,10 @@ def evidence(**parts: object) -> Evidence:
 
 
 def test_a_change_names_both_levels_the_unit_once_and_the_ratio():
-    assert say.change(evidence()) == "1 → 2 tokens (2× baseline)"
-    assert say.change(evidence(before=None, after=math.nan)) == "NaN, steps 4 to 9"
-    assert say.change(evidence(unit="seconds", before=5.0, after=90.0)) == "5 s → 1 min 30 s (18× baseline)"
-    assert say.change(evidence(unit="reward", before=-1.0, after=1.0)) == "-1 → 1"
+    assert phrases.change(evidence()) == "1 → 2 tokens (2× baseline)"
+    assert phrases.change(evidence(before=None, after=math.nan)) == "NaN, steps 4 to 9"
+    assert phrases.change(evidence(unit="seconds", before=5.0, after=90.0)) == "5 s → 1 min 30 s (18× baseline)"
+    assert phrases.change(evidence(unit="reward", before=-1.0, after=1.0)) == "-1 → 1"
 
 
 @given(st.lists(st.floats()))
@@ -147,24 +148,24 @@ def test_confidence_says_what_it_was_measured_on_and_when_it_was_not():
     pooled = Confidence(value=0.8, interval=None, examples=540, pooled=True)
     unmeasured = Confidence(value=None, interval=None, examples=3, pooled=False)
 
-    assert say.confidence(measured) == "confidence 93 % (88 to 96 %), measured on 214 findings of this signature"
-    assert say.confidence(pooled) == "confidence 80 %, measured on 540 findings of this kind of evidence"
-    assert say.confidence(unmeasured) == "confidence not measured: too few labelled examples"
+    assert phrases.confidence(measured) == "confidence 93 % (88 to 96 %), measured on 214 findings of this signature"
+    assert phrases.confidence(pooled) == "confidence 80 %, measured on 540 findings of this kind of evidence"
+    assert phrases.confidence(unmeasured) == "confidence not measured: too few labelled examples"
 
 
 def test_a_setting_is_named_with_the_value_of_this_run():
-    assert say.setting(Remedy(text="", setting="beta", current=0.04, suggested="0.1")) == "beta = 0.04 → 0.1"
-    assert say.setting(Remedy(text="", setting="beta", suggested="0.1")) == "beta → 0.1"
-    assert say.setting(Remedy(text="", setting="learning_rate", current=1.25e-6)) == "learning_rate = 1.25e-06"
-    assert say.setting(Remedy(text="", setting="dtype")) == "setting: dtype"
-    assert say.setting(Remedy(text="only a sentence")) == ""
+    assert phrases.setting(Remedy(text="", setting="beta", current=0.04, suggested="0.1")) == "beta = 0.04 → 0.1"
+    assert phrases.setting(Remedy(text="", setting="beta", suggested="0.1")) == "beta → 0.1"
+    assert phrases.setting(Remedy(text="", setting="learning_rate", current=1.25e-6)) == "learning_rate = 1.25e-06"
+    assert phrases.setting(Remedy(text="", setting="dtype")) == "setting: dtype"
+    assert phrases.setting(Remedy(text="only a sentence")) == ""
 
 
 def test_a_silence_names_every_metric_that_would_end_it():
-    assert say.silence("missing", ("a",), 2) == "2 because a is not logged"
-    assert say.silence("missing", ("a|b", "c"), 1) == "1 because none of a, b is logged and c is not logged"
-    assert say.silence("too_short", (), 3) == "3 because the run is too short"
-    assert say.silence("disabled", (), 1) == "1 disabled by configuration"
+    assert phrases.silence("missing", ("a",), 2) == "2 because a is not logged"
+    assert phrases.silence("missing", ("a|b", "c"), 1) == "1 because none of a, b is logged and c is not logged"
+    assert phrases.silence("too_short", (), 3) == "3 because the run is too short"
+    assert phrases.silence("disabled", (), 1) == "1 disabled by configuration"
 
 
 @given(st.text())

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from rlprobe.doctor.finding import Diagnosis
 from rlprobe.reports import format as say
+from rlprobe.reports import phrases
 from rlprobe.reports.canvas import draw
 
 STYLES = {
@@ -52,9 +53,9 @@ def _line(run: Listed) -> tuple[str, str, str, str]:
         return "unreadable", say.MISSING, say.MISSING, say.plain(run.problem)
     told = run.diagnosis
     worst = told.worst_finding()
-    named = "" if worst is None else f"{say.name(worst)} since step {worst.onset_step}"
+    named = "" if worst is None else f"{phrases.name(worst)} since step {worst.onset_step}"
     last = say.MISSING if told.steps is None else str(told.steps[1])
-    return told.verdict, last, say.state(told.state), named
+    return told.verdict, last, phrases.state(told.state), named
 
 
 def _entry(run: Listed) -> Mapping[str, object]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from rlprobe.doctor.finding import Diagnosis, Evidence, Finding, Remedy
 from rlprobe.reports import format as say
+from rlprobe.reports import phrases
 from rlprobe.reports.outline import Chapter, Silence, outline
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&@!$])")  # & and @ too: no entities, nobody is notified by a foreign text
@@ -15,7 +16,10 @@ _NUMBERED = re.compile(r"^(\s*\d+)([.)])(?=\s|$)")
 def render(diagnosis: Diagnosis) -> str:
     """The page as Markdown that ends in a line break."""
     arranged = outline(diagnosis)
-    blocks = [f"## {diagnosis.verdict.upper()}: {words(diagnosis.sentence)}", words(" · ".join(say.facts(diagnosis)))]
+    blocks = [
+        f"## {diagnosis.verdict.upper()}: {words(diagnosis.sentence)}",
+        words(" · ".join(phrases.facts(diagnosis))),
+    ]
     for chapter in arranged.chapters:
         blocks += _chapter(chapter, diagnosis.source)
     if arranged.others:
@@ -29,7 +33,7 @@ def render(diagnosis: Diagnosis) -> str:
             blocks += _evidence(entry.evidence)
     if arranged.silences:
         blocks += ["### Not checked", _lines(_silence(silence) for silence in arranged.silences)]
-    if lost := [*say.losses(diagnosis), *diagnosis.notes]:
+    if lost := [*phrases.losses(diagnosis), *diagnosis.notes]:
         blocks += ["### Recording", _lines(f"- {words(line)}" for line in lost)]
     return "\n\n".join(blocks) + "\n"
 
@@ -53,16 +57,16 @@ def _chapter(chapter: Chapter, source: str) -> list[str]:
 
 
 def _finding(finding: Finding, consequences: tuple[Finding, ...], source: str, *, first_mover: str = "") -> list[str]:
-    measured = say.sentence_case(say.confidence(finding.confidence))
+    measured = say.sentence_case(phrases.confidence(finding.confidence))
     blocks = [
-        f"### {finding.severity.upper()}: {words(finding.title)} ({code(say.name(finding))})",
-        words(f"Since {say.onset(finding)}, {say.status(finding)}. {measured}."),
+        f"### {finding.severity.upper()}: {words(finding.title)} ({code(phrases.name(finding))})",
+        words(f"Since {phrases.onset(finding)}, {phrases.status(finding)}. {measured}."),
         words(finding.explanation),
         *_evidence(finding.evidence),
     ]
     if consequences:
         moved = f", {code(first_mover)} moved first" if first_mover else ""
-        blocks.append(f"**{say.followed(finding)}**{moved}:")
+        blocks.append(f"**{phrases.followed(finding)}**{moved}:")
         blocks.append(_lines(_consequence(entry, finding) for entry in consequences))
     if finding.remedies:
         blocks += ["**What to try**", _lines(_remedy(n, entry) for n, entry in enumerate(finding.remedies, start=1))]
@@ -72,7 +76,7 @@ def _finding(finding: Finding, consequences: tuple[Finding, ...], source: str, *
 def _evidence(entries: tuple[Evidence, ...]) -> list[str]:
     if not entries:
         return []
-    rows = (f"| {_cell(entry.metric)} | {words(say.change(entry))} |" for entry in entries)
+    rows = (f"| {_cell(entry.metric)} | {words(phrases.change(entry))} |" for entry in entries)
     return [_lines(("| metric | before → after |", "|---|---|", *rows))]
 
 
@@ -82,14 +86,14 @@ def _cell(metric: str) -> str:
 
 def _consequence(finding: Finding, root: Finding) -> str:
     after = "" if finding.consequence_of in (None, root.key) else f", after {code(finding.consequence_of)}"
-    seen = "".join(f"; {code(entry.metric)} {words(say.change(entry))}" for entry in finding.evidence[:1])
-    ended = f", {say.status(finding)}" if finding.status == "recovered" else ""
-    named = f"{words(finding.title)} ({code(say.name(finding))}, {finding.severity})"
+    seen = "".join(f"; {code(entry.metric)} {words(phrases.change(entry))}" for entry in finding.evidence[:1])
+    ended = f", {phrases.status(finding)}" if finding.status == "recovered" else ""
+    named = f"{words(finding.title)} ({code(phrases.name(finding))}, {finding.severity})"
     return f"- → step {finding.onset_step}: {named}{after}{ended}{seen}"
 
 
 def _remedy(index: int, remedy: Remedy) -> str:
-    changed = say.setting(remedy)
+    changed = phrases.setting(remedy)
     return f"{index}. {words(remedy.text)}" + (f" {code(changed)}" if changed else "")
 
 
@@ -98,7 +102,9 @@ def _next(finding: Finding, source: str) -> list[str]:
     if (step := finding.rollback_step) is not None:
         lines.append(f"- Roll back to the checkpoint of step {step}, the last one before the onset.")
     if finding.samples:
-        lines.append(f"- Samples: {', '.join(map(code, finding.samples))} ({code(say.show_command(finding, source))})")
+        lines.append(
+            f"- Samples: {', '.join(map(code, finding.samples))} ({code(phrases.show_command(finding, source))})"
+        )
     if finding.page:
         lines.append(f"- More: {code(f'rlprobe explain {finding.page}')}")
     return [_lines(lines)] if lines else []
@@ -106,7 +112,7 @@ def _next(finding: Finding, source: str) -> list[str]:
 
 def _silence(silence: Silence) -> str:
     named = ", ".join(code(entry.id) for entry in silence.entries)
-    return f"- {words(say.silence(silence.reason, silence.missing, len(silence.entries)))}: {named}"
+    return f"- {words(phrases.silence(silence.reason, silence.missing, len(silence.entries)))}: {named}"
 
 
 def _lines(lines: Iterable[str]) -> str:

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from rlprobe.doctor.finding import Diagnosis, Evidence, Finding, Reassurance, Remedy
 from rlprobe.reports import format as say
+from rlprobe.reports import phrases
 from rlprobe.reports.canvas import FirstThatFits, draw, picture
 from rlprobe.reports.outline import Chapter, Silence, outline
 
@@ -63,7 +64,7 @@ def _head(diagnosis: Diagnosis) -> RenderableType:
     verdict = Table.grid(padding=(0, 1))
     badge = Text(f" {diagnosis.verdict.upper()} ", style=VERDICT_STYLES[diagnosis.verdict])
     verdict.add_row(badge, Text(say.plain(diagnosis.sentence), style="bold"))
-    return Group(verdict, Text(" · ".join(say.facts(diagnosis)), style="dim"))
+    return Group(verdict, Text(" · ".join(phrases.facts(diagnosis)), style="dim"))
 
 
 def _chapter(chapter: Chapter, source: str) -> RenderableType:
@@ -76,8 +77,8 @@ def _finding(
     style = SEVERITY_STYLES[finding.severity]
     body: list[RenderableType] = [
         Text(say.plain(finding.title), style="bold"),
-        Text(f"Since {say.onset(finding)}, {say.status(finding)}"),
-        Text(say.sentence_case(say.confidence(finding.confidence)), style="dim"),
+        Text(f"Since {phrases.onset(finding)}, {phrases.status(finding)}"),
+        Text(say.sentence_case(phrases.confidence(finding.confidence)), style="dim"),
         Text(),
         Text(say.plain(finding.explanation)),
     ]
@@ -96,7 +97,9 @@ def _bar(finding: Finding, style: str) -> RenderableType:
     bar.add_column()
     bar.add_column(ratio=1)
     bar.add_column(justify="right")
-    bar.add_row(Text(finding.severity.upper(), style=style), Rule(style=style), Text(say.name(finding), style=style))
+    bar.add_row(
+        Text(finding.severity.upper(), style=style), Rule(style=style), Text(phrases.name(finding), style=style)
+    )
     return bar
 
 
@@ -104,7 +107,7 @@ def _evidence(entries: Iterable[Evidence]) -> RenderableType:
     shown = tuple(entries)
     drawn, told, stacked = (Table.grid(padding=(0, 2)) for _ in range(3))
     for entry in shown:
-        metric, change = Text(say.plain(entry.metric), style="cyan"), Text(say.change(entry))
+        metric, change = Text(say.plain(entry.metric), style="cyan"), Text(phrases.change(entry))
         drawn.add_row(metric, change, Text(say.sparkline(entry.sparkline), style="cyan"))
         told.add_row(metric, change)
         stacked.add_row(Group(metric, Padding(change, (0, 0, 0, 2))))
@@ -117,15 +120,15 @@ def _followed(root: Finding, consequences: tuple[Finding, ...], first_mover: str
     grid.add_column()
     for finding in consequences:
         told = Text(say.plain(finding.title))
-        told.append(f"  {say.name(finding)}", style=SEVERITY_STYLES[finding.severity])
+        told.append(f"  {phrases.name(finding)}", style=SEVERITY_STYLES[finding.severity])
         if finding.consequence_of not in (None, root.key):
             told.append(f", after {say.plain(finding.consequence_of)}", style="dim")
         if finding.status == "recovered":
-            told.append(f", {say.status(finding)}", style="dim")
+            told.append(f", {phrases.status(finding)}", style="dim")
         seen = [_evidence(finding.evidence[:1])] if finding.evidence else []
         grid.add_row(Text(f"→ step {finding.onset_step}"), Group(told, *seen))
     moved = f", {say.plain(first_mover)} moved first" if first_mover else ""
-    heading = Text(say.followed(root), style="bold").append(moved, style="not bold dim")
+    heading = Text(phrases.followed(root), style="bold").append(moved, style="not bold dim")
     return Group(heading, grid)
 
 
@@ -135,7 +138,7 @@ def _remedies(remedies: tuple[Remedy, ...]) -> RenderableType:
     grid.add_column()
     for index, remedy in enumerate(remedies, start=1):
         text = Text(say.plain(remedy.text))
-        if changed := say.setting(remedy):
+        if changed := phrases.setting(remedy):
             text.append(f"\n{changed}", style="green")
         grid.add_row(f"{index}.", text)
     return grid
@@ -148,7 +151,9 @@ def _next(finding: Finding, source: str) -> RenderableType:
     if finding.rollback_step is not None:
         grid.add_row("Roll back", f"to the checkpoint of step {finding.rollback_step}, the last one before the onset")
     if finding.samples:
-        grid.add_row("Samples", f"{', '.join(map(say.plain, finding.samples))} ({say.show_command(finding, source)})")
+        grid.add_row(
+            "Samples", f"{', '.join(map(say.plain, finding.samples))} ({phrases.show_command(finding, source)})"
+        )
     if finding.page:
         grid.add_row("More", f"rlprobe explain {say.plain(finding.page)}")
     return grid
@@ -167,7 +172,7 @@ def _silences(silences: tuple[Silence, ...], *, verbose: bool) -> RenderableType
     shown = silences if verbose else silences[:SHORT_SILENCES]
     blocks: list[RenderableType] = []
     for silence in shown:
-        line = Text(say.silence(silence.reason, silence.missing, len(silence.entries)))
+        line = Text(phrases.silence(silence.reason, silence.missing, len(silence.entries)))
         if verbose:
             blocks.append(line)
             blocks += [_inset(Text(f"{say.plain(e.id)}: {say.plain(e.how)}", style="dim")) for e in silence.entries]
@@ -179,7 +184,7 @@ def _silences(silences: tuple[Silence, ...], *, verbose: bool) -> RenderableType
 
 
 def _losses(diagnosis: Diagnosis) -> list[str]:
-    return [*say.losses(diagnosis), *(say.plain(note) for note in diagnosis.notes)]
+    return [*phrases.losses(diagnosis), *(say.plain(note) for note in diagnosis.notes)]
 
 
 def _heading(text: str) -> RenderableType:

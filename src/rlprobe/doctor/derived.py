@@ -1,47 +1,49 @@
 """Metrics that a log lacks, worked out from those it has; the same at every row however the rows are cut."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from rlprobe.doctor.rows import Rows, Series
+from rlprobe.doctor.rows import Rows
 from rlprobe.recording.run import BoolArray, FloatArray
 
 PINNED = 3  # rows at exactly the largest length so far after which that length is a cap and not a record
 TIE = 1e-3  # relative difference within which two lengths are the same one
 NEAR = 0.95  # mean length, as a fraction of the cap, from which on most completions are cut
-BORNE_OUT = (
-    0.6  # mean length that a truncated fraction explains at least, as a fraction of what it would take at the cap
-)
+BORNE_OUT = 0.6  # least mean length that bears a truncated fraction out, as a fraction of fraction times cap
 SHORTEST_CAP = 32.0  # tokens; answers of a fixed short form also repeat their length exactly
 
 
-def truncation(rows: Rows) -> Series:
-    """Fraction of completions cut at the length cap; where it is not logged, 1 for a row at its cap and else 0.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Truncation:
+    """How much was cut, one entry a row.
 
-    Without the fraction only rows whose mean length lies at the cap are seen, so the mean over rows is a lower bound.
-    NaN while neither the fraction nor a cap is known.
+    Attributes:
+        values: fraction of completions cut at the cap; where it is not logged, 1 for a row at its cap and else 0, so
+            that its mean over rows is a lower bound. NaN while neither the fraction nor a cap is known.
+        fresh: rows that logged one.
+        logged: whether the fraction itself is known at that row.
+        cap: the length cap in tokens, NaN while there is no telling.
     """
-    logged = rows.series("truncated_fraction")
-    length = rows.series("completion_tokens_mean")
-    cap = length_cap(rows)
-    with np.errstate(invalid="ignore"):
-        guess = np.where(np.isnan(cap) | np.isnan(length.values), np.nan, length.values >= NEAR * cap)
-    known = ~np.isnan(logged.values)
-    return Series(
-        values=np.where(known, logged.values, guess),
-        fresh=np.where(known, logged.fresh, length.fresh & ~np.isnan(guess)),
+
+    values: FloatArray
+    fresh: BoolArray
+    logged: BoolArray
+    cap: FloatArray
+
+
+def truncation(rows: Rows) -> Truncation:
+    """The truncated fraction, or the sight of lengths at their cap. Carries state: ask once a signature."""
+    fraction, length = rows.series("truncated_fraction"), rows.series("completion_tokens_mean")
+    cap = _length_cap(rows)
+    guess = np.where(np.isnan(cap) | np.isnan(length.values), np.nan, length.values >= NEAR * cap)
+    logged = ~np.isnan(fraction.values)
+    return Truncation(
+        values=np.where(logged, fraction.values, guess),
+        fresh=np.where(logged, fraction.fresh, length.fresh & ~np.isnan(guess)),
+        logged=logged,
+        cap=cap,
     )
-
-
-def length_cap(rows: Rows) -> FloatArray:
-    """(n,) the completion length cap in tokens: as configured, else the largest length so far once it was met again.
-
-    NaN while there is no telling.
-    """
-    if "max_completion_tokens" not in rows.manifest.inferred_settings:
-        configured = rows.number("max_completion_tokens", 0.0)
-        if configured > 0:
-            return np.full(len(rows), configured)
-    return np.fmax(_pinned(rows, "completion_tokens_max"), _pinned(rows, "completion_tokens_mean"))
 
 
 def at_the_cap(rows: Rows, fraction: FloatArray, width: int) -> BoolArray:
@@ -51,6 +53,18 @@ def at_the_cap(rows: Rows, fraction: FloatArray, width: int) -> BoolArray:
     """
     length, longest = rows.mean("completion_tokens_mean", width), rows.highest("completion_tokens_max")
     return ~(length < BORNE_OUT * fraction * longest)
+
+
+def _length_cap(rows: Rows) -> FloatArray:
+    """(n,) the completion length cap in tokens: as configured, else the largest length so far once it was met again.
+
+    NaN while there is no telling.
+    """
+    if "max_completion_tokens" not in rows.manifest.inferred_settings:
+        configured = rows.number("max_completion_tokens", 0.0)
+        if configured > 0:
+            return np.full(len(rows), configured)
+    return np.fmax(_pinned(rows, "completion_tokens_max"), _pinned(rows, "completion_tokens_mean"))
 
 
 def _pinned(rows: Rows, name: str) -> FloatArray:

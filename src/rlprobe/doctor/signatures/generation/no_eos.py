@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rlprobe.doctor.derived import PINNED, at_the_cap, length_cap, truncation
+from rlprobe.doctor.derived import PINNED, at_the_cap, truncation
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
 
@@ -25,7 +25,7 @@ SIGNATURE = Signature(
         Threshold("gain", 3.0, "standard errors", "reward above its start by more than this keeps a warning from being critical"),
     ),
     title="Completions never end by themselves",
-    explanation="For {rows} rows no completion has ended before the length cap; {cut} % are cut.",
+    explanation="For {rows} rows {cut} % of the completions have run into the length cap instead of ending.",
     record="Log the fraction of completions cut at the length cap as truncated_fraction.",
     remedies=(
         Advice(text="Print the last token ids of some completions and compare them with the stop tokens of tokenizer and sampler."),
@@ -40,13 +40,12 @@ SIGNATURE = Signature(
 def judge(rows: Rows) -> Judgement:
     """Fires when practically every completion of the last rows was cut; critical when it was so from the start."""
     cut = truncation(rows)
-    measured = ~np.isnan(rows.series("truncated_fraction").values)
-    full = measured | (rows.series("completion_tokens_mean").values >= 0.99 * length_cap(rows))
+    full = cut.logged | (rows.series("completion_tokens_mean").values >= 0.99 * cut.cap)
     endless = (cut.values >= rows.limit("endless")) & full
     evidence = rows.level("endless", endless, cut.fresh)
     share = rows.recent("share", np.where(full, cut.values, 0.0), cut.fresh, width=WINDOW)
     now = rows.recent("now", endless.astype(np.float64), cut.fresh, width=5)
-    began = rows.streak("streak", endless, cut.fresh, gap=2)
+    began = rows.streak("streak", endless, cut.fresh, gap=1)
     real = at_the_cap(rows, share, WINDOW)
     learning = rows.change("reward_mean").z > rows.limit("gain")
     from_start = (began >= 0) & (began <= PINNED)  # a cap that has to be inferred is known only after some rows

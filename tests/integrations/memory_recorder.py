@@ -36,7 +36,7 @@ class MemoryRecorder:
         return [
             {"step": step} | {name: column[row] for name, column in columns.items()}
             for step, columns in self.samples
-            for row in range(len(columns["index"]))
+            for row in range(len(columns["sample"]))
             if columns["split"][row] == split
         ]
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import torch
 from datasets import Dataset
 from transformers import AutoModelForCausalLM, AutoTokenizer, TrainerCallback
-from trl import GRPOConfig, GRPOTrainer, RLOOConfig, RLOOTrainer
 
 from tests.integrations.tiny_model import answer_of, questions
+from trl import GRPOConfig, GRPOTrainer, RLOOConfig, RLOOTrainer
 
 Trainer = GRPOTrainer | RLOOTrainer
 
@@ -139,8 +139,9 @@ CASES: Mapping[str, Case] = {
 }
 
 
-def build(home: Path, out: Path, case: Case = CASES["healthy"], *, seed: int = 1, **settings: object) -> Trainer:  # noqa: B008  # a frozen value
-    """A trainer of the case, ready to train; settings go over the case's."""
+def build(home: Path, out: Path, case: Case | None = None, *, seed: int = 1, **settings: object) -> Trainer:
+    """A trainer of the case (the healthy one by default), ready to train; settings go over the case's."""
+    case = case or CASES["healthy"]
     config, kind = (RLOOConfig, RLOOTrainer) if case.kind == "rloo" else (GRPOConfig, GRPOTrainer)
     extra = {key: settings.pop(key) for key in ("train_dataset", "eval_dataset", "peft_config") if key in settings}
     chosen = {**BASE, "max_steps": case.steps, **case.settings, **settings}

@@ -6,7 +6,7 @@ pre-optimizer step, optimizer step, step end, log. `global_step` is one behind u
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
@@ -14,14 +14,13 @@ from torch import Tensor
 
 from rlprobe.integrations.guard import HookGuard
 from rlprobe.integrations.trl_loss import Policy, entropy_coefficient, level_of, loss_inputs, loss_terms
-from rlprobe.integrations.trl_rollout import Rollout, Rules, Scored
+from rlprobe.integrations.trl_rollout import Rollout, Scored, rules_of
 from rlprobe.integrations.trl_settings import algorithm_of
 from rlprobe.integrations.trl_step import StepRecord
 from rlprobe.integrations.trl_tokens import loss_pass
 from rlprobe.integrations.trl_trainer import Trainer
 from rlprobe.integrations.trl_weights import bad_gradients
 from rlprobe.integrations.trl_wrapping import RewardWatch, Wraps, watched
-from rlprobe.recording.run import FloatArray
 
 INDEX = "rlprobe_index"  # an extra tensor in the trainer's batch; TRL shuffles and splits it with the rest
 
@@ -115,7 +114,7 @@ class Hooks:
             prompts=list(prompts),
             completions=list(completions),
             token_ids=token_ids,
-            rewards=result.detach().float().cpu().double().numpy(),
+            rewards=result.detach()[self._local(len(prompts))].float().cpu().double().numpy(),
             received={name: texts for name, texts in watch.received.items() if len(texts) == len(prompts)},
             missing={name: flags for name, flags in watch.missing.items() if len(flags) == len(prompts)},
             seconds=watch.seconds,
@@ -205,6 +204,11 @@ class Hooks:
         if self.training:
             self.step.spend(phase, time.perf_counter() - started)
 
+    def _local(self, count: int) -> slice:
+        """This rank's samples among every rank's."""
+        rank = int(self.trainer.accelerator.process_index)
+        return slice(rank * count, (rank + 1) * count)
+
     def _read(self, scored: Scored, out: dict[str, object]) -> Rollout:
         trainer, advantages, mask = self.trainer, out["advantages"], out["prompt_mask"]
         assert isinstance(advantages, Tensor)
@@ -226,7 +230,19 @@ class Hooks:
         self._read_logs(rollout)
         if self.rloo and not evaluating:
             self._read_rloo(rollout, out)
+        later = trainer.args.steps_per_generation > trainer.args.gradient_accumulation_steps
+        if later and not evaluating:
+            self._read_scoring(rollout, out)
         return rollout
+
+    def _read_scoring(self, rollout: Rollout, out: Mapping[str, object]) -> None:
+        """The samples are trained on over several steps: keep what is known of them before that."""
+        batch = {name: value for name, value in out.items() if isinstance(value, Tensor)}
+        old, reference = self._rollout_tokens(batch)
+        if old is not None:
+            found = loss_inputs(self.trainer, (old, None, None), batch, old=None, reference=reference, index=None)
+            with torch.no_grad():
+                rollout.scoring = loss_pass(found, {}, with_tokens=self.with_tokens)
 
     def _decode(self, token_ids: Sequence[Sequence[int]]) -> list[str]:
         """Texts of the generated ids, by the tokenizer's class: what was put on the instance does not reach it."""
@@ -236,13 +252,14 @@ class Hooks:
 
     def _read_logs(self, rollout: Rollout) -> None:
         """The trainer's own table of the rollout, whose last rows are every rank's samples in generation order."""
-        logs, total, local = self.trainer._logs, len(rollout.totals), len(rollout.prompts)
+        logs, here = self.trainer._logs, self._local(len(rollout))
+        total = len(rollout) * int(self.trainer.accelerator.num_processes)
         advantages = list(logs["advantages"])[-total:]
         if len(advantages) == total:
-            rollout.logged_advantages = np.array(advantages[:local], dtype=np.float64)
+            rollout.logged_advantages = np.array(advantages[here], dtype=np.float64)
         for name, values in logs.get("extra", {}).items():
             if len(values) >= total:
-                rollout.extra[name] = list(values)[-total:][:local]
+                rollout.extra[name] = list(values)[-total:][here]
 
     def _rollout_tokens(self, inputs: dict[str, Tensor]) -> tuple[Tensor | None, Tensor | None]:
         """(B, T) log-probs of old policy and reference: GRPO's inputs hold them, RLOO's were kept by the rollout."""
@@ -263,22 +280,6 @@ class Hooks:
         if beta and self._old is not None and self._reference is not None:
             kl = torch.where(mask.bool(), self._old - self._reference, 0.0).sum(-1)
             rollout.penalty = (beta * kl).float().cpu().double().numpy()
-
-
-def rules_of(trainer: Trainer) -> Rules:
-    """What of a trainer's set-up its rollouts are read by."""
-    tokenizer = getattr(trainer, "_tokenizer", None) or getattr(trainer, "processing_class", None)
-    weights: FloatArray = trainer.reward_weights.detach().float().cpu().double().numpy()
-    limits = getattr(trainer, "reward_clip_range", None)
-    return Rules(
-        names=tuple(str(name) for name in getattr(trainer, "reward_func_names", ())),
-        weights=weights,
-        eos=frozenset(int(i) for i in getattr(trainer, "eos_token_ids", None) or ()),
-        pad=getattr(tokenizer, "pad_token_id", None),
-        max_tokens=int(getattr(trainer, "max_completion_length", 0) or 0),
-        normalize_each=getattr(trainer, "multi_objective_aggregation", "") == "normalize_then_sum",
-        reward_range=(float(limits[0]), float(limits[1])) if limits else None,
-    )
 
 
 def added_up(losses: Sequence[Tensor]) -> float:

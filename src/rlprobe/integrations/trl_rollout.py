@@ -1,4 +1,7 @@
-"""One rollout of a TRL trainer on the host: texts, rewards and advantages of every sample, in generation order."""
+"""One rollout of a TRL trainer on the host: texts, rewards and advantages of every sample, in generation order.
+
+Statistics of groups and texts are not computed here: the recorder derives them from the rows, apart from training.
+"""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -6,25 +9,23 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rlprobe.integrations.group_statistics import (
-    duplicate_fraction,
-    length_reward_correlation,
-    mixed_prompt_fraction,
-    repetition,
-    reward_statistics,
-)
 from rlprobe.integrations.trl_texts import as_json, mismatched, received_text, shown
+from rlprobe.integrations.trl_tokens import LossPass
+from rlprobe.integrations.trl_trainer import Trainer
 from rlprobe.recording.run import BoolArray, FloatArray
 
+NGRAM = 4  # tokens of the n-grams whose repetition is counted
+ROUNDING = 1e-6  # relative to the largest reward; float32 rewards differ by less than this from their own mean
 
-@dataclass(slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Scored:
     """What a trainer's reward phase was handed and what came of it.
 
     Attributes:
         prompts, completions: as handed to the reward phase, one a local sample.
         token_ids: generated token ids, one list a local sample.
-        rewards: (world samples, functions); NaN where a function gave none.
+        rewards: (n, functions) of the local samples; NaN where a function gave none.
         received: reward function -> the completions that it really received.
         missing: reward function -> (n,) whether it returned None; of the functions that were watched.
         seconds: reward function -> seconds that it took.
@@ -61,178 +62,147 @@ class Rules:
     reward_range: tuple[float, float] | None
 
 
+@dataclass(slots=True, kw_only=True)
 class Rollout:
-    """One rollout.
+    """One rollout, of this rank's samples.
 
-    Args:
+    Attributes:
         number: counts rollouts of the session.
         step: step in which it was generated.
         split: "train" or "evaluation".
-        size: samples a group.
+        size: samples a group; sample i belongs to group i // size.
         scored: the reward phase.
         rules: the trainer's set-up.
         decoded: texts of the token ids, decoded apart from the trainer.
-        advantages: (n,) local advantages as they go into the loss.
+        advantages: (n,) as they go into the loss.
+        logged_advantages: (n,) as the trainer's own table shows them; None when it does not.
         prompt_tokens: (n,) prompt lengths.
+        penalty: (n,) what RLOO's KL takes off each reward; None for other algorithms.
+        scoring: the tokens' log-probs when they were scored; None where every sample is trained on at once.
+        extra: columns that reward functions logged.
     """
 
-    def __init__(
-        self,
-        *,
-        number: int,
-        step: int,
-        split: str,
-        size: int,
-        scored: Scored,
-        rules: Rules,
-        decoded: Sequence[str],
-        advantages: FloatArray,
-        prompt_tokens: FloatArray,
-    ) -> None:
-        self.number, self.step, self.split, self.size = number, step, split, size
-        self.scored, self.rules = scored, rules
-        self.decoded = list(decoded)
-        self.advantages = advantages
-        self.prompt_tokens = prompt_tokens
-        self.prompts = [shown(prompt) for prompt in scored.prompts]
-        self.lengths = np.array([len(ids) for ids in scored.token_ids], dtype=np.float64)
-        self.totals = _totals(scored.rewards, rules.weights)
-        self.local = self.totals[: len(self.prompts)]
-        self.penalty: FloatArray | None = None  # RLOO: what the KL penalty takes off each local reward
-        self.logged_advantages: FloatArray | None = None
-        self.extra: dict[str, list[object]] = {}
-        self.recorded = np.zeros(len(self.prompts), dtype=bool)
-        self.repetition = np.array([repetition(list(ids)) for ids in scored.token_ids], dtype=np.float64)
-        self.stop = [self._stop_reason(ids) for ids in scored.token_ids]
+    number: int
+    step: int
+    split: str
+    size: int
+    scored: Scored
+    rules: Rules
+    decoded: Sequence[str]
+    advantages: FloatArray
+    prompt_tokens: FloatArray
+    logged_advantages: FloatArray | None = None
+    penalty: FloatArray | None = None
+    scoring: LossPass | None = None
+    extra: dict[str, list[object]] = field(default_factory=dict)
 
-    def statistics(self, *, low: float, high: float) -> dict[str, float]:
-        """Step metrics that need every sample of the rollout; low and high are the run's extreme rewards so far."""
-        out = reward_statistics(self.totals, self.size, low=low, high=high)
-        out |= self._component_statistics()
-        out |= self._text_statistics()
-        out["reward_nonfinite_count"] = float(self._nonfinite())
-        out["reward_missing_count"] = float(self._all_missing())
-        out["samples_count"] = float(len(self.totals))
-        out["group_size_mean"] = out["group_size_min"] = float(self.size)
-        out |= self._group_statistics()
+    def __len__(self) -> int:
+        return len(self.scored.prompts)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of prompts and completions."""
+        return sum(len(ids) for ids in self.scored.token_ids) + int(self.prompt_tokens.sum())
+
+    def metrics(self) -> dict[str, float]:
+        """Step metrics that the rows alone do not show."""
+        scored = self.scored
+        handed = scored.received or {"": scored.completions}
+        wrong = [
+            [mismatched(text, own) for text, own in zip(texts, self.decoded, strict=True)] for texts in handed.values()
+        ]
+        out = {"reward_text_mismatch_fraction": float(np.any(wrong, axis=0).mean())}
+        out |= {f"reward_function_seconds/{name}": seconds for name, seconds in scored.seconds.items()}
         if self.penalty is not None:
             out["reward_with_kl_mean"] = float(np.nanmean(self._clipped() - self.penalty))
         return out
 
-    def rows(self, which: Sequence[int]) -> dict[str, list[object]]:
-        """Sample columns of the chosen local rows, without what only the loss knows."""
-        scored, number = self.scored, self.number
-        out: dict[str, list[object]] = {
-            "split": [self.split for _ in which],
-            "rollout": [number for _ in which],
-            "rollout_step": [self.step for _ in which],
-            "group": [f"{number}/{row // self.size}" for row in which],
-            "index": [int(row) for row in which],
-            "prompt_id": [hashlib.sha256(self.prompts[row].encode()).hexdigest()[:16] for row in which],
-            "prompt": [self.prompts[row] for row in which],
-            "completion": [self.decoded[row] for row in which],
-            "reward": [float(self.local[row]) for row in which],
-            "advantage": [float(self.advantages[row]) for row in which],
-            "prompt_tokens": [int(self.prompt_tokens[row]) for row in which],
-            "completion_tokens": [int(self.lengths[row]) for row in which],
-            "stop_reason": [self.stop[row] for row in which],
-            "truncated": [self.stop[row] in ("length", "other") for row in which],
-            "repetition": [float(self.repetition[row]) for row in which],
-        }
-        if not all(isinstance(prompt, str) for prompt in scored.prompts):
-            out["prompt_messages"] = [as_json(scored.prompts[row]) for row in which]
-            out["completion_messages"] = [as_json(scored.completions[row]) for row in which]
-        for column, name in enumerate(self.rules.names):
-            out[f"reward_component/{name}"] = [self._component(row, column, name) for row in which]
-        for name, received in scored.received.items():
-            differs = [mismatched(received[row], self.decoded[row]) for row in which]
-            if any(differs):
-                texts = (received_text(received[row]) for row in which)
-                out[f"received/{name}"] = [text if bad else None for text, bad in zip(texts, differs, strict=True)]
-        if self.logged_advantages is not None:
-            out["advantage_logged"] = [float(self.logged_advantages[row]) for row in which]
-        for name, values in self.extra.items():
-            out[f"extra/{name}"] = [_cell(values[row]) for row in which]
-        return out
-
-    def _component(self, row: int, column: int, name: str) -> float | None:
-        """One function's reward of one sample; None where it returned None."""
-        missing = self.scored.missing.get(name)
-        return None if missing is not None and missing[row] else float(self.scored.rewards[row, column])
-
-    def _component_statistics(self) -> dict[str, float]:
-        out = {}
-        for column, name in enumerate(self.rules.names):
-            values = self.scored.rewards[:, column]
-            known = values[~np.isnan(values)]
-            if len(known):
-                out[f"reward_component_mean/{name}"] = float(known.mean())
-            elif not self._said_none(name):
-                out[f"reward_component_mean/{name}"] = float("nan")
-            if len(known) > 1:
-                out[f"reward_component_std/{name}"] = float(known.std(ddof=1))
-        for name, seconds in self.scored.seconds.items():
-            out[f"reward_function_seconds/{name}"] = seconds
-        return out
-
-    def _said_none(self, name: str) -> bool:
-        """Whether a function returned None for every local sample: it had nothing to say, which is no NaN."""
+    def silent(self, name: str) -> bool:
+        """Whether a function returned None for every sample: it had nothing to say, which is no NaN."""
         missing = self.scored.missing.get(name)
         return missing is not None and bool(missing.all())
 
-    def _text_statistics(self) -> dict[str, float]:
-        blank = [not text.strip() for text in self.decoded]
-        out = {"empty_fraction": float(np.mean(blank)), "repetition_fraction": float(self.repetition.mean())}
-        out["prompt_tokens_mean"] = float(self.prompt_tokens.mean())
-        if len(self.lengths) > 1:
-            out["completion_tokens_std"] = float(self.lengths.std(ddof=1))
-        by_function = [
-            np.mean([mismatched(text, decoded) for text, decoded in zip(received, self.decoded, strict=True)])
-            for received in (self.scored.received or {"": self.scored.completions}).values()
-        ]
-        out["reward_text_mismatch_fraction"] = float(max(by_function))
+    def centred(self) -> FloatArray:
+        """(n,) what the trainer centres in each group to get advantages; 0 where the rest is rounding.
+
+        Samples of a group that lies on several ranks, and samples without a reward, are NaN.
+        """
+        whole = len(self) // self.size * self.size
+        rewards = self._centring_rewards()
+        groups = rewards[:whole].reshape(-1, self.size)
+        known = ~np.isnan(groups)
+        mean = np.nansum(groups, axis=1, keepdims=True) / np.maximum(known.sum(axis=1, keepdims=True), 1)
+        out = np.full(len(self), np.nan)
+        out[:whole] = (groups - mean).ravel()
+        return np.where(np.abs(out) <= ROUNDING * np.nanmax(np.abs(rewards), initial=1.0), 0.0, out)
+
+    def rows(self) -> dict[str, list[object]]:
+        """Sample columns of every sample, without what only the loss knows."""
+        scored, count, number = self.scored, len(self), self.number
+        stops = [self._stop_reason(ids) for ids in scored.token_ids]
+        out: dict[str, list[object]] = {
+            "split": [self.split] * count,
+            "generation": [str(number)] * count,
+            "group": [f"{number}/{row // self.size}" for row in range(count)],
+            "sample": list(range(count)),
+            "prompt": [shown(prompt) for prompt in scored.prompts],
+            "completion": list(self.decoded),
+            "reward": self._totals_or_none(),
+            "advantage": self.advantages.tolist(),
+            "prompt_tokens": [int(tokens) for tokens in self.prompt_tokens],
+            "completion_tokens": [len(ids) for ids in scored.token_ids],
+            "stop_reason": list(stops),
+            "truncated": [stop in ("length", "other") for stop in stops],
+            "repetition": [repetition(ids) for ids in scored.token_ids],
+        }
+        out["prompt_id"] = [hashlib.sha256(str(text).encode()).hexdigest()[:16] for text in out["prompt"]]
+        if not all(isinstance(prompt, str) for prompt in scored.prompts):
+            out["prompt_messages"] = [as_json(prompt) for prompt in scored.prompts]
+            out["completion_messages"] = [as_json(completion) for completion in scored.completions]
+        for place, name in enumerate(self.rules.names):
+            missing = scored.missing.get(name, np.zeros(count, dtype=bool))
+            values = zip(scored.rewards[:, place].tolist(), missing, strict=True)
+            out[f"reward/{name}"] = [None if none else value for value, none in values]
+        for name, received in scored.received.items():
+            wrong = list(map(mismatched, received, self.decoded))
+            out[f"reward_text/{name}"] = [
+                received_text(text) if bad else None for text, bad in zip(received, wrong, strict=True)
+            ]
+        if self.logged_advantages is not None:
+            out["advantage_logged"] = self.logged_advantages.tolist()
+        for name, column in self.extra.items():
+            out[f"extra/{name}"] = [_cell(value) for value in column]
         return out
 
-    def _group_statistics(self) -> dict[str, float]:
-        whole = len(self.prompts) // self.size * self.size  # groups that lie on this rank as a whole
-        if whole == 0:
-            return {}
-        found = {
-            "length_reward_correlation": length_reward_correlation(self.local[:whole], self.lengths[:whole], self.size),
-            "duplicate_fraction": duplicate_fraction(self.decoded[:whole], self.size),
-            "mixed_prompt_group_fraction": mixed_prompt_fraction(self.prompts[:whole], self.size),
-        }
-        return {name: value for name, value in found.items() if value is not None}
+    def _totals(self) -> FloatArray:
+        return _weighted(self.scored.rewards, self.rules.weights)
 
-    def centring_rewards(self) -> FloatArray:
-        """(n,) what the trainer centres: the total, the total less RLOO's KL, or the sum of normalised parts."""
-        if self.penalty is not None:
-            return self._clipped() - self.penalty
-        if not self.rules.normalize_each:
-            return self.local
-        parts = self.scored.rewards[: len(self.prompts)].reshape(-1, self.size, len(self.rules.names))
-        mean, std = np.nanmean(parts, axis=1, keepdims=True), np.nanstd(parts, axis=1, ddof=1, keepdims=True)
-        return _totals(((parts - mean) / (std + 1e-4)).reshape(len(self.local), -1), self.rules.weights)
+    def _totals_or_none(self) -> list[object]:
+        """Total rewards; None where every function returned None, NaN where one returned NaN, which TRL leaves out."""
+        scored, names = self.scored, self.rules.names
+        given_nan, all_missing = np.zeros(len(self), dtype=bool), np.ones(len(self), dtype=bool)
+        for column, name in enumerate(names):
+            nan = np.isnan(scored.rewards[:, column])
+            missing = scored.missing.get(name, nan)
+            given_nan |= nan & ~missing
+            all_missing &= missing
+        totals = np.where(given_nan, np.nan, self._totals()).tolist()
+        return [None if missing else total for total, missing in zip(totals, all_missing, strict=True)]
 
     def _clipped(self) -> FloatArray:
-        return self.local if self.rules.reward_range is None else np.clip(self.local, *self.rules.reward_range)
+        limits = self.rules.reward_range
+        return self._totals() if limits is None else np.clip(self._totals(), *limits)
 
-    def _all_missing(self) -> int:
-        """Samples for which every function returned None; NaN counts as None where a function was not watched."""
-        local = self.scored.rewards[: len(self.prompts)]
-        flags = [
-            self.scored.missing.get(name, np.isnan(local[:, column])) for column, name in enumerate(self.rules.names)
-        ]
-        return int(np.all(flags, axis=0).sum()) if flags else 0
-
-    def _nonfinite(self) -> int:
-        """Samples with an infinite reward or a NaN that a function really returned, which TRL's sum leaves out."""
-        local = self.scored.rewards[: len(self.prompts)]
-        bad = np.isinf(local).any(axis=1)
-        for column, name in enumerate(self.rules.names):
-            if (missing := self.scored.missing.get(name)) is not None:
-                bad |= np.isnan(local[:, column]) & ~missing
-        return int(bad.sum())
+    def _centring_rewards(self) -> FloatArray:
+        """(n,) the total, the total less RLOO's KL, or the sum of parts that were normalised in their group."""
+        if self.penalty is not None:
+            return self._clipped() - self.penalty
+        whole = len(self) // self.size * self.size
+        if not self.rules.normalize_each or whole < len(self):
+            return self._totals()
+        parts = self.scored.rewards.reshape(-1, self.size, len(self.rules.names))
+        mean, std = np.nanmean(parts, axis=1, keepdims=True), np.nanstd(parts, axis=1, ddof=1, keepdims=True)
+        return _weighted(((parts - mean) / (std + 1e-4)).reshape(len(self), -1), self.rules.weights)
 
     def _stop_reason(self, ids: Sequence[int]) -> str:
         last = ids[-1] if len(ids) else None
@@ -243,7 +213,31 @@ class Rollout:
         return "pad" if last is not None and last == self.rules.pad else "other"
 
 
-def _totals(rewards: FloatArray, weights: FloatArray) -> FloatArray:
+def rules_of(trainer: Trainer) -> Rules:
+    """What of a trainer's set-up its rollouts are read by."""
+    tokenizer = getattr(trainer, "_tokenizer", None) or getattr(trainer, "processing_class", None)
+    weights: FloatArray = trainer.reward_weights.detach().float().cpu().double().numpy()
+    limits = getattr(trainer, "reward_clip_range", None)
+    return Rules(
+        names=tuple(str(name) for name in getattr(trainer, "reward_func_names", ())),
+        weights=weights,
+        eos=frozenset(int(i) for i in getattr(trainer, "eos_token_ids", None) or ()),
+        pad=getattr(tokenizer, "pad_token_id", None),
+        max_tokens=int(getattr(trainer, "max_completion_length", 0) or 0),
+        normalize_each=getattr(trainer, "multi_objective_aggregation", "") == "normalize_then_sum",
+        reward_range=(float(limits[0]), float(limits[1])) if limits else None,
+    )
+
+
+def repetition(ids: Sequence[int]) -> float:
+    """Fraction of 4-grams of a token sequence that occurred in it before; 0 for one too short to have any."""
+    total = len(ids) - NGRAM + 1
+    if total < 1:
+        return 0.0
+    return 1 - len(set(zip(*(ids[start:] for start in range(NGRAM)), strict=False))) / total
+
+
+def _weighted(rewards: FloatArray, weights: FloatArray) -> FloatArray:
     """(n,) weighted sum over functions, NaN where every function gave none."""
     totals: FloatArray = np.nansum(rewards * weights[None, :], axis=1)
     totals[np.isnan(rewards).all(axis=1)] = np.nan

@@ -11,8 +11,7 @@ import torch
 from rlprobe.integrations.guard import HookGuard
 from rlprobe.integrations.trl_hooks import Hooks, added_up
 from rlprobe.integrations.trl_keys import canonical, evaluation_name, fold, number
-from rlprobe.integrations.trl_rollout import Rollout
-from rlprobe.integrations.trl_step import StepRecord, loss_metrics, sample_columns
+from rlprobe.integrations.trl_step import StepRecord, loss_columns, loss_metrics
 from rlprobe.integrations.trl_trainer import Trainer
 from rlprobe.integrations.trl_weights import ReferenceProbe, UpdateProbe, due
 from rlprobe.recorder.recorder import Recorder
@@ -38,7 +37,6 @@ class Session:
         self._reference: ReferenceProbe | None = None
         self._first_step = 0
         self._consumed: dict[str, int] = {}  # raw metric -> values of its list that are already recorded
-        self._rewards = (np.inf, -np.inf)  # extreme total rewards so far
         self._updating = 0.0
         self._halted = False
 
@@ -85,7 +83,7 @@ class Session:
                 record.facts["reference_drift"] = drift
         record.facts["step_seconds"] = time.perf_counter() - record.started
         self.recorder.log_step(step, self._metrics(record))
-        self._log_trained(step, record)
+        self._log_rollouts(step, record)
         return self._asked_to_stop(step)
 
     def logged(self, logs: Mapping[str, object], step: int) -> None:
@@ -102,11 +100,9 @@ class Session:
 
     def evaluated(self, metrics: Mapping[str, object], step: int) -> None:
         """An evaluation is over: its scores as an event, its samples apart from the training ones."""
-        self.recorder.log_event("evaluation", step=step, scores=scores_of(metrics))
+        self.recorder.log_event("evaluation", step=step, **scores_of(metrics))
         rollouts, self.hooks.evaluations = self.hooks.evaluations, []
-        if self.capture != "scalars":
-            parts = [each.rows(range(len(each.prompts))) for each in rollouts]
-            self._log_samples(step, parts)
+        self._log_samples(step, [each.rows() for each in rollouts])
 
     def saved(self, step: int) -> None:
         """A checkpoint was written."""
@@ -119,13 +115,11 @@ class Session:
         self.recorder.flush()
 
     def crashed(self, error: BaseException) -> None:
-        """train() raised: record what the unfinished step knows, every sample not yet recorded, and the error."""
+        """train() raised: record what the unfinished step knows, its samples, and the error."""
         step, record = int(self.trainer.state.global_step), self.hooks.step
         if record.number == step + 1:
             self.recorder.log_step(record.number, self._metrics(record))
-            self._log_trained(record.number, record)
-        if self.hooks.rollout is not None:
-            self._log_samples(record.number, [self._unrecorded(self.hooks.rollout)])
+            self._log_rollouts(record.number, record)
         frames = traceback.format_list(traceback.extract_tb(error.__traceback__)[-CRASH_FRAMES:])
         interrupted = isinstance(error, KeyboardInterrupt)
         self.recorder.log_event(
@@ -140,6 +134,12 @@ class Session:
     def _metrics(self, record: StepRecord) -> dict[str, float]:
         """Everything that is known of a step, what was computed from all samples over what the trainer sums up."""
         out = self._raw_metrics()
+        for name in self.hooks.rules.names:
+            if record.rollouts and all(each.silent(name) for each in record.rollouts):
+                out.pop(f"reward_component_mean/{name}", None)  # it had nothing to say: TRL's NaN is no number gone bad
+                out.pop(f"reward_component_std/{name}", None)
+        if getattr(self.trainer, "scale_rewards", "group") == "batch" or self.hooks.rules.normalize_each:
+            out.pop("zero_variance_group_fraction", None)  # TRL's is of the batch then, not of groups
         own = loss_metrics(record, whole_sequences=self.hooks.whole_sequences)
         if self.trainer.accelerator.num_processes > 1 or self.hooks.rloo:
             kl = out.get("kl_mean")  # RLOO's own is of the rollout, another estimator; on several ranks ours is local
@@ -149,16 +149,13 @@ class Session:
         else:
             own = {name: value for name, value in own.items() if name != "entropy_mean" or name not in out}
         out |= own
-        if record.rollouts:  # ours tell "returned None" from NaN
-            out = {name: value for name, value in out.items() if not name.startswith("reward_")}
-        out |= self._rollout_metrics(record.rollouts)
+        out |= combined([(len(each), each.metrics()) for each in record.rollouts])
         out |= self._loss_terms(record, own)
         out |= record.facts
         out |= record.seconds
         out |= _resources(self.trainer)
         if record.rollouts and (seconds := record.facts.get("step_seconds")):
-            tokens = sum(float(each.lengths.sum() + each.prompt_tokens.sum()) for each in record.rollouts)
-            out["tokens_per_second"] = tokens / seconds
+            out["tokens_per_second"] = sum(each.tokens for each in record.rollouts) / seconds
         return out
 
     def _raw_metrics(self) -> dict[str, float]:
@@ -176,16 +173,6 @@ class Session:
             out["epoch"] = float(epoch)
         return out
 
-    def _rollout_metrics(self, rollouts: Sequence[Rollout]) -> dict[str, float]:
-        """Statistics of the step's rollouts; of several, counts add up and the rest is averaged by samples."""
-        parts = []
-        for rollout in rollouts:
-            known = rollout.totals[np.isfinite(rollout.totals)]
-            if len(known):
-                self._rewards = (min(self._rewards[0], known.min()), max(self._rewards[1], known.max()))
-            parts.append((len(rollout.totals), rollout.statistics(low=self._rewards[0], high=self._rewards[1])))
-        return combined(parts)
-
     def _loss_terms(self, record: StepRecord, own: Mapping[str, float]) -> dict[str, float]:
         if not record.losses:
             return {}
@@ -195,33 +182,19 @@ class Session:
         others = sum(own.get(name, 0.0) for name in ("kl_loss", "entropy_loss", "auxiliary_loss"))
         return {"loss": loss, "policy_loss": loss - others}
 
-    def _log_trained(self, step: int, record: StepRecord) -> None:
-        """Record the samples that this step trained on for the first time."""
-        if self.capture == "scalars":
-            return
+    def _log_rollouts(self, step: int, record: StepRecord) -> None:
+        """Record the samples that this step generated, whole groups at once, with what its loss knows of them."""
         parts = []
-        for rollout, each in record.passes:
-            index = each.index
-            if rollout is None or index is None:
-                continue
-            fresh = ~rollout.recorded[index]
-            rollout.recorded[index] = True
-            rows = rollout.rows([int(row) for row in index[fresh]])
-            rows |= sample_columns(each, fresh, whole_sequences=self.hooks.whole_sequences)
+        for rollout in record.rollouts:
+            rows = rollout.rows() | loss_columns(rollout, record, whole_sequences=self.hooks.whole_sequences)
             if self.hooks.with_tokens:
-                rows["token_ids"] = [list(rollout.scored.token_ids[row]) for row in index[fresh]]
+                rows["token_ids"] = [np.asarray(ids, dtype=np.int32) for ids in rollout.scored.token_ids]
             parts.append(rows)
         self._log_samples(step, parts)
 
-    def _unrecorded(self, rollout: Rollout) -> dict[str, list[object]]:
-        left = np.flatnonzero(~rollout.recorded)
-        rollout.recorded[:] = True
-        return rollout.rows([int(row) for row in left])
-
     def _log_samples(self, step: int, parts: Sequence[Mapping[str, list[object]]]) -> None:
-        columns = end_to_end([part for part in parts if part and part["index"]])
-        if columns:
-            self.recorder.log_samples(step, columns, owned=True)
+        if parts:
+            self.recorder.log_samples(step, end_to_end(parts), owned=True)
 
     def _asked_to_stop(self, step: int) -> bool:
         """Whether a guardian asked for a halt. With several processes one alone must not stop, so none does."""
@@ -239,16 +212,13 @@ def scores_of(logs: Mapping[str, object]) -> dict[str, float]:
 
 
 def combined(parts: Sequence[tuple[int, Mapping[str, float]]]) -> dict[str, float]:
-    """Several rollouts' statistics as one: counts add up, extremes stay extreme, the rest is weighted by samples."""
+    """Several rollouts' metrics as one: seconds add up, the rest is weighted by samples."""
     names = dict.fromkeys(name for _, part in parts for name in part)
     out = {}
     for name in names:
         here = [(weight, part[name]) for weight, part in parts if name in part]
-        values = [value for _, value in here]
-        if name.endswith("_count") or name.startswith("reward_function_seconds/"):
-            out[name] = sum(values)
-        elif name.endswith(("_min", "_max")):
-            out[name] = min(values) if name.endswith("_min") else max(values)
+        if name.startswith("reward_function_seconds/"):
+            out[name] = sum(value for _, value in here)
         else:
             out[name] = sum(weight * value for weight, value in here) / sum(weight for weight, _ in here)
     return out
@@ -258,7 +228,7 @@ def end_to_end(parts: Sequence[Mapping[str, list[object]]]) -> dict[str, list[ob
     """Sample columns of several parts as one table; None where a part lacks a column."""
     out: dict[str, list[object]] = {name: [] for part in parts for name in part}
     for part in parts:
-        rows = len(part["index"])
+        rows = len(part["sample"])
         for name, column in out.items():
             column.extend(part.get(name) or [None] * rows)
     return out

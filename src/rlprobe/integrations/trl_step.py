@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from torch import Tensor
 
-from rlprobe.integrations.group_statistics import centred, disagreement
 from rlprobe.integrations.trl_rollout import Rollout
 from rlprobe.integrations.trl_tokens import BUCKETS, LossPass
-from rlprobe.recording.run import BoolArray, FloatArray, IntArray
+from rlprobe.recording.run import FloatArray
 
 
 @dataclass(slots=True, kw_only=True)
@@ -85,18 +84,34 @@ def per_token(columns: Mapping[str, FloatArray], name: str) -> FloatArray:
     return np.where(tokens > 0, columns[name] / np.maximum(tokens, 1), np.nan)
 
 
-def sample_columns(each: LossPass, which: BoolArray, *, whole_sequences: bool) -> dict[str, list[object]]:
-    """What the loss knows of the chosen samples of one pass, as sample columns."""
-    columns, counted = each.columns, each.columns["tokens"]
-    names = {
-        "logprob": "logprob_mean",
-        "old_logprob": "old_logprob_mean",
-        "reference_logprob": "reference_logprob_mean",
-        "entropy": "entropy_mean",
-        "kl": "kl_mean",
-    }
-    found: dict[str, FloatArray] = {to: per_token(columns, ours) for ours, to in names.items() if ours in columns}
-    found["advantage"] = columns["advantage"]
+def loss_columns(rollout: Rollout, record: StepRecord, *, whole_sequences: bool) -> dict[str, list[object]]:
+    """What the loss of this step knows of a rollout's samples, as sample columns; None where it did not come by.
+
+    Where a rollout serves several steps, its samples show the log-probs of scoring time until then.
+    """
+    out: dict[str, list[object]] = {}
+    here = [each for owner, each in record.passes if owner is rollout and each.index is not None]
+    scoring = [] if rollout.scoring is None else [rollout.scoring]
+    for each in [*scoring, *reversed(here)]:  # the first pass of the step has the last word
+        index = each.index
+        rows = np.arange(len(rollout)) if index is None else index
+        for name, values in _pass_columns(each, whole_sequences=whole_sequences).items():
+            column = out.setdefault(name, [None] * len(rollout))
+            for row, value in zip(rows, values, strict=True):
+                column[row] = value
+    if scoring and "logprob" in out:
+        old = _pass_columns(scoring[0], whole_sequences=whole_sequences)["logprob"]
+        out["old_logprob"] = list(old)
+    if "kl" in out:
+        out["kl_estimator"] = ["k3"] * len(rollout)
+    return out
+
+
+def _pass_columns(each: LossPass, *, whole_sequences: bool) -> dict[str, list[object]]:
+    """One pass as sample columns, one value a sample of the pass."""
+    columns, counted = each.columns, each.columns["tokens"] > 0
+    means = [name for name in ("logprob", "old_logprob", "reference_logprob", "entropy", "kl") if name in columns]
+    found: dict[str, FloatArray] = {name: per_token(columns, name) for name in means}
     if "ratio" in columns:
         found["ratio_mean"] = columns["ratio"] if whole_sequences else per_token(columns, "ratio")
         found["ratio_max"] = columns["ratio_max"]
@@ -104,15 +119,15 @@ def sample_columns(each: LossPass, which: BoolArray, *, whole_sequences: bool) -
     if "sampler_tokens" in columns:
         scored = columns["sampler_tokens"]
         mean = columns["sampler_logprob"] / np.maximum(scored, 1)
-        found["sampler_logprob_mean"] = np.where(scored > 0, mean, np.nan)
-    rows = np.flatnonzero(which)
+        found["sampler_logprob"] = np.where(scored > 0, mean, np.nan)
     out: dict[str, list[object]] = {
-        name: [float(values[row]) if counted[row] > 0 or name == "advantage" else None for row in rows]
+        name: [float(value) if has else None for value, has in zip(values, counted, strict=True)]
         for name, values in found.items()
     }
-    for name, array in each.token_arrays.items():
-        assert each.mask is not None
-        out[name] = [array[row][each.mask[row]] for row in rows]
+    out["advantage"] = columns["advantage"].tolist()
+    if each.mask is not None:
+        for name, array in each.token_arrays.items():
+            out[name] = [line[keep] for line, keep in zip(array, each.mask, strict=True)]
     return out
 
 
@@ -161,18 +176,14 @@ def _ratio_metrics(record: StepRecord, columns: Mapping[str, FloatArray], count:
 
 def _join_metrics(record: StepRecord) -> dict[str, float]:
     """Metrics that need the rollout of each trained sample: age, and whether its advantage follows its reward."""
-    ages: list[float] = []
+    ages: list[int] = []
     advantages, differences = [], []
     for rollout, each in record.passes:
-        index: IntArray | None = each.index
-        if rollout is None or index is None:
+        if rollout is None or (index := each.index) is None:
             continue
         ages += [record.number - rollout.step] * len(index)
-        whole = len(rollout.prompts) // rollout.size * rollout.size
-        here = index < whole
-        if here.any():
-            differences.append(centred(rollout.centring_rewards()[:whole], rollout.size)[index[here]])
-            advantages.append(each.columns["advantage"][here])
+        differences.append(rollout.centred()[index])
+        advantages.append(each.columns["advantage"])
     out = {}
     if ages:
         out["staleness_mean"], out["staleness_max"] = float(np.mean(ages)), float(max(ages))
@@ -181,3 +192,12 @@ def _join_metrics(record: StepRecord) -> dict[str, float]:
         if found is not None:
             out["advantage_reward_disagreement_fraction"] = found
     return out
+
+
+def disagreement(advantages: FloatArray, differences: FloatArray) -> float | None:
+    """Fraction of samples whose advantage has the opposite sign of reward minus group mean.
+
+    Samples of which either is zero have no sign and are left out; None when none is left.
+    """
+    signed = (differences != 0) & ~np.isnan(differences) & (advantages != 0)
+    return float((differences[signed] * advantages[signed] < 0).mean()) if signed.any() else None

@@ -14,7 +14,14 @@ from torch import Tensor
 from rlprobe.recording.run import FloatArray, IntArray
 
 BUCKETS = 4  # relative token positions of kl_position_fraction/0..3
-CHANNELS = ("token_logprob", "token_entropy", "token_old_logprob", "token_reference_logprob", "token_kl", "token_ratio")
+CHANNELS = (
+    "token_logprobs",
+    "token_entropy",
+    "token_old_logprobs",
+    "token_reference_logprobs",
+    "token_kl",
+    "token_ratios",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

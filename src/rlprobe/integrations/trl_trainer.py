@@ -31,6 +31,7 @@ class Accelerator(Protocol):
     """accelerate.Accelerator."""
 
     num_processes: int
+    process_index: int
     optimizer_step_was_skipped: bool
 
     def clip_grad_norm_(self, parameters: object, *args: object, **kwargs: object) -> object: ...

@@ -20,6 +20,7 @@ BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
 
 State = Literal["recording", "closed", "crashed", "unknown"]
+Revision = Literal["none", "tail", "all"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +133,8 @@ class Batch:
         events: new events in recorded order.
         manifest, reading: the whole current state, not a difference; None when unchanged.
         metadata: column name -> metadata, for columns that are new.
+        revision: "tail" when values came late for complete rows of the same segment: the Run's rows from the first step
+            on are delivered anew; "all" when every row is.
     """
 
     steps: IntArray
@@ -142,6 +145,7 @@ class Batch:
     manifest: Manifest | None = None
     reading: Reading | None = None
     metadata: Mapping[str, Metadata] = field(default_factory=dict)
+    revision: Revision = "none"
 
 
 class Feed(Protocol):
@@ -203,6 +207,7 @@ class Run:
         self.manifest = Manifest()
         self.reading = Reading()
         self.rewinds = 0
+        self.revisions = 0  # how often complete rows changed, by a rewind or by values that came late
         self.overwritten: list[Batch] = []
         self.refresh()
 
@@ -301,6 +306,8 @@ class Run:
         if (count := len(batch.steps)) == 0:
             self._last_complete = self._last_complete or batch.complete
             return 0
+        if batch.revision != "none":
+            self._revise(batch)
         if self._rows and batch.steps[0] <= self._steps[self._rows - 1]:
             self._step_back(batch)
         amends = self._rows > 0 and batch.steps[0] == self._steps[self._rows - 1]
@@ -325,6 +332,24 @@ class Run:
         same_segment = batch.segments is None or batch.segments[0] == self._segments[self._rows - 1]
         if first == self._rows - 1 and batch.steps[0] == self._steps[first] and same_segment:
             return
+        self._set_aside(first)
+        self.rewinds += 1
+        self.revisions += 1
+
+    def _revise(self, batch: Batch) -> None:
+        """Forget rows that are delivered anew; what the batch's segment does not own is a rewind's business."""
+        if batch.revision == "all":
+            self.overwritten.clear()
+            self.rewinds = 0
+            self._forget(0)
+        else:
+            first = int(np.searchsorted(self.steps, batch.steps[0]))
+            segment = 0 if batch.segments is None else batch.segments[0]
+            others = np.flatnonzero(self._segments[first : self._rows] != segment)
+            self._forget(first + (int(others[-1]) + 1 if len(others) else 0))
+        self.revisions += 1
+
+    def _set_aside(self, first: int) -> None:
         dropped = slice(first, self._rows)
         self.overwritten.append(
             Batch(
@@ -336,11 +361,13 @@ class Run:
                 },
             )
         )
+        self._forget(first)
+
+    def _forget(self, first: int) -> None:
         for column in self._columns.values():
-            column.values[dropped] = np.nan
-            column.logged[dropped] = False
+            column.values[first : self._rows] = np.nan
+            column.logged[first : self._rows] = False
         self._rows = first
-        self.rewinds += 1
 
     def _reserve(self, rows: int) -> None:
         capacity = len(self._steps)

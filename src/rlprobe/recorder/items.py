@@ -1,0 +1,52 @@
+"""What travels from the training thread to the writer thread. An item owns what it holds.
+
+They are msgspec structs because the training thread makes one a call: a tenth of the cost of a frozen dataclass.
+"""
+
+from collections.abc import Mapping, Sequence
+from threading import Event
+from typing import TypeAlias
+
+import msgspec
+
+Row = Mapping[str, object]
+
+
+class StepItem(msgspec.Struct, frozen=True, gc=False):
+    """Metrics of a step."""
+
+    step: int
+    time: float
+    metrics: Mapping[object, object]
+
+
+class SamplesItem(msgspec.Struct, frozen=True):
+    """Sample rows of a step: a list of rows, or columns of equal length."""
+
+    step: int
+    time: float
+    rows: Sequence[Row] | Mapping[str, Sequence[object]]
+
+
+class EventItem(msgspec.Struct, frozen=True):
+    """An event."""
+
+    kind: str
+    step: int | None
+    time: float
+    fields: Mapping[str, object]
+
+
+class ManifestItem(msgspec.Struct, frozen=True):
+    """Facts about the run that were learnt after its start."""
+
+    changes: Mapping[str, object]
+
+
+class FlushItem(msgspec.Struct, frozen=True):
+    """Asks to be told when everything before it is in the journal."""
+
+    done: Event
+
+
+Item: TypeAlias = StepItem | SamplesItem | EventItem | ManifestItem | FlushItem

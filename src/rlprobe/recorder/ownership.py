@@ -1,0 +1,65 @@
+"""Copies of what a caller could change after the call: arrays, tensors, lists. Everything else passes as it is.
+
+Tensors are detached and cloned where they are; nothing here waits for a device.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from rlprobe.recorder.items import Row
+
+_PLAIN = frozenset((float, int, bool, str, type(None)))
+_ITEM_BYTES = 64  # bytes that a plain value takes in memory, about
+
+
+def owned_metrics(metrics: Mapping[object, object]) -> dict[object, object]:
+    """The metrics with arrays and tensors copied."""
+    return {name: value if type(value) in _PLAIN else owned_value(value) for name, value in metrics.items()}
+
+
+def owned_value(value: object) -> object:
+    """The value, copied when it could change."""
+    if hasattr(value, "detach") and hasattr(value, "clone"):
+        return value.detach().clone()
+    if isinstance(value, dict):
+        return {key: each if type(each) in _PLAIN else owned_value(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return value.copy() if _PLAIN.issuperset(map(type, value)) else [owned_value(each) for each in value]
+    return value.copy() if hasattr(value, "copy") and hasattr(value, "shape") else value
+
+
+def owned_rows(rows: Sequence[Row] | Mapping[str, Sequence[object]]) -> list[Row] | dict[str, Sequence[object]]:
+    """Sample rows, or columns of them, with everything copied that could change."""
+    if isinstance(rows, Mapping):
+        return {str(name): owned_value(values) for name, values in rows.items()}  # type: ignore[misc]  # a column stays one
+    out: list[Row] = []
+    for row in rows:
+        if isinstance(row, Mapping):
+            out.append(
+                dict(row) if _PLAIN.issuperset(map(type, row.values())) else owned_metrics(row)  # type: ignore[arg-type]  # str keys are objects
+            )
+        else:
+            out.append(row)
+    return out
+
+
+def size_of_rows(rows: Sequence[Row] | Mapping[str, Sequence[object]]) -> tuple[int, int]:
+    """(bytes, rows) of sample rows; the bytes are those of the first and the last row times the count."""
+    if isinstance(rows, Mapping):
+        count = max((len(values) for values in rows.values() if hasattr(values, "__len__")), default=0)
+        return sum(
+            _size(values[0]) * count for values in rows.values() if hasattr(values, "__getitem__") and count
+        ), count
+    count = len(rows)
+    if count == 0:
+        return 0, 0
+    ends = [sum(map(_size, row.values())) for row in (rows[0], rows[-1]) if isinstance(row, Mapping)]
+    return sum(ends) * count // max(1, len(ends)), count
+
+
+def _size(value: object) -> int:
+    nbytes = getattr(value, "nbytes", None)
+    if isinstance(nbytes, int):
+        return nbytes + _ITEM_BYTES
+    return _ITEM_BYTES + (
+        len(value) * (1 if isinstance(value, str) else _ITEM_BYTES) if hasattr(value, "__len__") else 0
+    )

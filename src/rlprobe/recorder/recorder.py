@@ -1,0 +1,311 @@
+"""The Recorder: what a training process holds in its hands.
+
+Nothing here raises into training once a Recorder is constructed, waits for a disk, or looks at more of a value than its
+type: calls copy what could change and hand it over; everything else is the writer thread's.
+"""
+
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from rlprobe.recorder import lifelines
+from rlprobe.recorder.environment import environment, redact
+from rlprobe.recorder.halting import HaltRequest, set_aside
+from rlprobe.recorder.items import EventItem, ManifestItem, Row, SamplesItem, StepItem
+from rlprobe.recorder.opening import Opened, RecorderError, RunInUse, open_directory
+from rlprobe.recorder.ownership import owned_metrics, owned_rows, size_of_rows
+from rlprobe.recorder.ranks import current_rank, world_size
+from rlprobe.recorder.sample_rows import CaptureText
+from rlprobe.recorder.sampling import CAPTURES, Capture, SamplePolicy
+from rlprobe.recorder.session import Session
+from rlprobe.recorder.worker import Bounds, Worker
+from rlprobe.recording.layout import rank_directory
+from rlprobe.recording.run import Metadata, State
+
+__all__ = ["Recorder", "RecorderError", "RunInUse"]
+
+_PLAIN = frozenset((float, int, bool, str, type(None)))  # types whose values cannot change after the call
+_METRIC_BYTES = 56  # bytes of memory that one logged metric takes in the queue, about
+_INT64 = range(-(2**63), 2**63)
+
+
+class Recorder:
+    """Records one training run.
+
+    Args:
+        run_dir: the run's directory; made when it is not there, continued in a new segment when it is.
+        algorithm: "grpo", "rloo", "ppo", "dpo" ...
+        model: name of the model that is trained.
+        framework: "trl", "verl" ...
+        config: the trainer's configuration: a mapping, or an object with `to_dict()` or attributes. Secrets are redacted.
+        settings: canonical setting (recording/settings.py) -> value.
+        metadata: metric -> what is known of it (unit, estimator, pair ...).
+        capture: which sample rows are kept: "default", "scalars", "samples", "tokens", "all" (recorder/sampling.py).
+        capture_text: whether prompts and completions are kept (True), hashed ("hash") or left out (False).
+        record_all_ranks: whether ranks other than 0 record too, each into a directory of its own.
+        max_bytes: bytes of sample rows, after which ever fewer steps keep rows.
+        bounds: items and bytes that may wait for the writer thread; what does not fit is dropped and counted.
+
+    Raises:
+        RunInUse: another recorder is writing to the run.
+        RecorderError: the directory cannot be made or written, or an argument is wrong.
+        UnreadableRecording: the directory is of a newer format version, or its manifest.json is somebody else's.
+    """
+
+    def __init__(
+        self,
+        run_dir: str | Path,
+        *,
+        algorithm: str = "",
+        model: str = "",
+        framework: str = "",
+        config: object = None,
+        settings: Mapping[str, object] | None = None,
+        metadata: Mapping[str, Metadata] | None = None,
+        capture: Capture = "default",
+        capture_text: CaptureText = True,
+        record_all_ranks: bool = False,
+        max_bytes: int = 2 << 30,
+        bounds: Bounds | None = None,
+    ) -> None:
+        if capture not in CAPTURES:
+            raise RecorderError(f"capture: expected one of {', '.join(CAPTURES)}, got {capture!r}. Choose one of them.")
+        if capture_text not in (True, "hash", False):
+            raise RecorderError(
+                f'capture_text: expected True, "hash" or False, got {capture_text!r}. Choose one of them.'
+            )
+        self.run_dir = Path(run_dir)
+        self.rank = current_rank()
+        self.errors = 0
+        self._halt = HaltRequest(self.run_dir)
+        self._end: State = "closed"
+        self._inert = self.rank != 0 and not record_all_ranks
+        self._worker: Worker | None = None
+        if self._inert:
+            return
+        self._opened = open_directory(rank_directory(self.run_dir, self.rank))
+        facts: dict[str, object] = {"algorithm": algorithm, "model": model, "framework": framework}
+        facts |= {"settings": settings, "configuration": config, "metrics": metadata}
+        options = {"capture": capture, "capture_text": capture_text, "max_bytes": max_bytes, "ranks": world_size()}
+        try:
+            self._worker = self._start(facts, options, SamplePolicy(capture=capture, max_bytes=max_bytes), bounds)
+        except OSError as error:
+            self._opened.lock.release()
+            raise RecorderError(
+                f"{self._opened.root}: expected a directory to record into, got {type(error).__name__}: "
+                f"{error.strerror}. Name a directory that can be written and has space."
+            ) from None
+        lifelines.attach(self)
+
+    def _start(
+        self, facts: Mapping[str, object], options: dict[str, object], policy: SamplePolicy, bounds: Bounds | None
+    ) -> Worker:
+        opened = self._opened
+        if opened.segment > 0:
+            set_aside(self.run_dir, opened.segment)
+        document = _new_document(opened, {**options, "rank": self.rank})
+        _learn(document, facts)
+        capture_text: CaptureText = options["capture_text"]  # type: ignore[assignment]  # checked by the constructor
+        session = Session(opened.root, opened.segment, document, policy=policy, capture_text=capture_text)
+        worker = Worker(session, bounds or Bounds(), first=lambda: session.learn({"environment": environment()}))
+        worker.start()
+        return worker
+
+    # logging: never raises, never waits
+
+    def log_step(self, step: int, metrics: Mapping[str, object] | None = None, /, **named: object) -> None:
+        """Record metrics of a step. Calls for the same step are merged; of two values for a metric the later stays.
+
+        Args:
+            step: the trainer's step.
+            metrics: name -> number; known names are those of recording/metrics.py, any other is kept too. The mapping is
+                copied, tensors and arrays in it as well.
+            named: more metrics.
+        """
+        worker = self._worker
+        if self._inert or worker is None:
+            return
+        try:
+            if metrics is None:
+                held: Mapping[object, object] = named  # type: ignore[assignment]  # str keys are objects
+            else:
+                held = {**metrics, **named} if named else dict(metrics)
+            if not _PLAIN.issuperset(map(type, held.values())):
+                held = owned_metrics(held)
+            number = step if type(step) is int else int(step)
+            worker.submit(StepItem(number, time.time(), held), _METRIC_BYTES * len(held) + 256)
+        except Exception as error:
+            self._failed("log_step", error)
+
+    def log_samples(
+        self, step: int, rows: Sequence[Row] | Mapping[str, Sequence[object]], *, owned: bool = False
+    ) -> None:
+        """Record samples of a step; several calls for a step count as one batch.
+
+        Args:
+            step: the trainer's step.
+            rows: a dict a sample, or a dict of columns of equal length. Known columns are in recording/layout.py
+                (SAMPLE_COLUMNS); `rewards` and `reward_texts` may be dicts by reward function. Others are kept.
+            owned: the caller promises not to change rows, nor arrays in them, after the call: nothing is copied.
+        """
+        worker = self._worker
+        if self._inert or worker is None:
+            return
+        try:
+            if not owned:
+                rows = owned_rows(rows)
+            size, count = size_of_rows(rows)
+            worker.submit(SamplesItem(int(step), time.time(), rows), size, count)
+        except Exception as error:
+            self._failed("log_samples", error)
+
+    def log_event(self, kind: str, step: int | None = None, **fields: object) -> None:
+        """Record an event: a checkpoint, an evaluation, anything (docs/recording-format.md lists the known kinds)."""
+        worker = self._worker
+        if self._inert or worker is None:
+            return
+        try:
+            worker.submit(EventItem(str(kind), None if step is None else int(step), time.time(), fields), 1024, 0)
+            worker.wake()
+        except Exception as error:
+            self._failed("log_event", error)
+
+    def describe(
+        self,
+        *,
+        algorithm: str | None = None,
+        model: str | None = None,
+        framework: str | None = None,
+        config: object = None,
+        settings: Mapping[str, object] | None = None,
+        metadata: Mapping[str, Metadata] | None = None,
+    ) -> None:
+        """Add facts about the run that were not known when the Recorder was made; None leaves a fact as it is."""
+        worker = self._worker
+        if self._inert or worker is None:
+            return
+        try:
+            facts: dict[str, object] = {"algorithm": algorithm, "model": model, "framework": framework}
+            facts |= {"settings": settings, "configuration": config, "metrics": metadata}
+            changes: dict[str, object] = {}
+            _learn(changes, facts)
+            worker.submit(ManifestItem(changes), 1024, 0)
+        except Exception as error:
+            self._failed("describe", error)
+
+    def _failed(self, where: str, error: Exception) -> None:
+        self.errors += 1
+        if self._worker is not None:
+            self._worker.session.fail(where, error)
+
+    # the run as a whole
+
+    @property
+    def should_stop(self) -> bool:
+        """Whether a guardian asks training to stop. Cheap: the file is looked at every half second at most."""
+        before = self._halt.asked
+        asked = self._halt.look()
+        if asked and not before:
+            self.log_event("halt", None, **{**self._halt.fields, "reason": self._halt.reason})
+        return asked
+
+    @property
+    def stop_reason(self) -> str:
+        """Why the guardian asks training to stop; "" while it does not."""
+        return self._halt.reason
+
+    @property
+    def dropped(self) -> int:
+        """Rows that were not recorded so far."""
+        return 0 if self._worker is None else self._worker.dropped
+
+    @property
+    def segment(self) -> int:
+        """Index of this session in the run; -1 on a rank that does not record."""
+        return -1 if self._worker is None else self._opened.segment
+
+    def flush(self, timeout: float = 10.0) -> bool:
+        """Have everything logged so far in the journal, where it survives the process.
+
+        Returns:
+            False when that took longer than `timeout` seconds; it then happens later.
+        """
+        return True if self._inert or self._worker is None else self._worker.flush(timeout)
+
+    def close(self, timeout: float = 60.0) -> bool:
+        """Write everything, make the last snapshot, release the run. Later calls do nothing.
+
+        Returns:
+            False when that took longer than `timeout` seconds; it then goes on while the process lives.
+        """
+        if self._inert or self._worker is None:
+            return True
+        self._inert = True
+        lifelines.detach(self)
+        done = self._worker.close(self._end, timeout)
+        if done:
+            self._opened.lock.release()
+        return done
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None and not isinstance(error, (SystemExit, GeneratorExit)):
+            self.log_event("crash", None, **lifelines.crash_fields(error, "main"))
+            self.mark_crashed()
+        self.close()
+
+    # for lifelines
+
+    def mark_crashed(self) -> None:
+        """The process ends by an error: the run is closed as crashed."""
+        self._end = "crashed"
+
+    def become_inert(self) -> None:
+        """In a forked child: let go of every file without a write; the parent's recorder goes on."""
+        if self._inert or self._worker is None:
+            return
+        self._inert = True
+        self._worker.session.abandon()
+        self._opened.lock.release()
+
+
+def _new_document(opened: Opened, options: Mapping[str, object]) -> dict[str, object]:
+    """The manifest of the new segment: what the run was called before, and this session."""
+    now = round(time.time(), 3)
+    document: dict[str, object] = {"run_id": uuid.uuid4().hex[:12], "created": now, **opened.document}
+    before = document.get("segments")
+    session = {"index": opened.segment, "started": now, **options}
+    document["segments"] = [*(before if isinstance(before, list) else ()), session]
+    document["state"] = "recording"
+    document.pop("counts", None) if opened.segment == 0 else None
+    return document
+
+
+def _learn(document: dict[str, object], facts: Mapping[str, object]) -> None:
+    """Enter facts that are known; configuration and settings are redacted here."""
+    for name, value in facts.items():
+        if value is None or value == "":
+            document.setdefault(name, "") if isinstance(value, str) else None
+        elif name == "metrics" and isinstance(value, Mapping):
+            document[name] = {str(key): asdict(each) for key, each in value.items()}
+        else:
+            document[name] = redact(_mapping(value) if name == "configuration" else value, "")
+
+
+def _mapping(config: object) -> Mapping[str, object]:
+    """A configuration as a mapping, whatever object it came as."""
+    if isinstance(config, Mapping):
+        return config
+    try:
+        found = config.to_dict() if hasattr(config, "to_dict") else vars(config)
+        return found if isinstance(found, Mapping) else {"value": str(config)}
+    except Exception as error:  # a foreign object's own code ran
+        return {"unreadable": type(error).__name__}

@@ -1,0 +1,128 @@
+"""Sample rows as callers give them become columns as the format names them. Runs on the writer thread."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from rlprobe.recorder.items import Row
+from rlprobe.recording.layout import SEGMENT, SEQUENCE, STEP, is_text
+from rlprobe.recording.sample_columns import clean_column, column_type
+from rlprobe.recording.values import Bad
+
+CaptureText = Literal[True, "hash", False]
+_OWN = frozenset((STEP, SEGMENT, SEQUENCE))
+_NESTED = {"rewards": "reward/", "reward_texts": "reward_text/"}
+_MESSAGES = {"prompt": "prompt_messages", "completion": "completion_messages"}
+_HASH_DIGITS = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleBlock:
+    """Clean sample columns of equal length, and the first value of each column that had to be left out."""
+
+    rows: int
+    columns: dict[str, list[object]] = field(default_factory=dict)
+    bad: list[Bad] = field(default_factory=list)
+
+
+def sample_block(rows: Sequence[Row] | Mapping[str, Sequence[object]]) -> SampleBlock:
+    """The rows as columns of the format's types."""
+    raw, bad = _columns(rows)
+    count = max(map(len, raw.values()), default=0)
+    for name, kept in _MESSAGES.items():
+        _split_messages(raw, name, kept)
+    raw.setdefault("sample", list(range(count)))
+    if "prompt_id" not in raw and "prompt" in raw:
+        raw["prompt_id"] = _digests(raw["prompt"])
+    clean: dict[str, list[object]] = {}
+    for name, values in raw.items():
+        if len(values) != count:
+            bad.append(Bad(metric=name, value=f"{len(values)} values", reason=f"expected {count}, one a sample"))
+            continue
+        clean[name], wrong = clean_column(column_type(name, values), values)
+        if wrong is not None:
+            bad.append(Bad(metric=name, value=wrong[0], reason=wrong[1]))
+    return SampleBlock(rows=count, columns=clean, bad=bad)
+
+
+def _columns(rows: Sequence[Row] | Mapping[str, Sequence[object]]) -> tuple[dict[str, list[object]], list[Bad]]:
+    """Columns by name, nested rewards spread out, the format's own columns left out."""
+    if isinstance(rows, Mapping):
+        given = {str(name): _listed(values) for name, values in rows.items()}
+        bad: list[Bad] = []
+    else:
+        whole = [row if isinstance(row, Mapping) else {} for row in rows]
+        bad = [
+            Bad(metric="samples", value=type(row).__name__, reason="expected a dict a sample")
+            for row in rows
+            if not isinstance(row, Mapping)
+        ][:1]
+        names = dict.fromkeys(name for row in whole for name in row)
+        given = {str(name): [row.get(name) for row in whole] for name in names}
+    for name, prefix in _NESTED.items():
+        nested = given.pop(name, None)
+        if nested is None:
+            continue
+        if isinstance(nested, dict):
+            given.update({prefix + str(key): _listed(values) for key, values in nested.items()})
+            continue
+        members = dict.fromkeys(key for each in nested if isinstance(each, Mapping) for key in each)
+        for key in members:
+            given[prefix + str(key)] = [each.get(key) if isinstance(each, Mapping) else None for each in nested]
+    return {name: values for name, values in given.items() if name not in _OWN}, bad  # type: ignore[return-value]  # dict only for nested names
+
+
+def _listed(values: object) -> object:
+    """A column as a list; a mapping (rewards by function) as it is."""
+    if isinstance(values, Mapping):
+        return dict(values)
+    if hasattr(values, "tolist") and len(getattr(values, "shape", ())) == 1:
+        return values.tolist()
+    return list(values) if isinstance(values, (list, tuple)) or hasattr(values, "__iter__") else []
+
+
+def _split_messages(raw: dict[str, list[object]], name: str, kept: str) -> None:
+    """Keep chat messages as they are under a name of their own, and their text under the column's name."""
+    values = raw.get(name, [])
+    if any(isinstance(value, (list, tuple)) for value in values):
+        raw[kept] = [value if isinstance(value, (list, tuple)) else None for value in values]
+        raw[name] = [_flat(value) if isinstance(value, (list, tuple)) else value for value in values]
+
+
+def _flat(messages: Sequence[object]) -> str:
+    lines = []
+    for message in messages:
+        if isinstance(message, Mapping):
+            content = message.get("content")
+            lines.append(content if isinstance(content, str) else "" if content is None else str(content))
+        else:
+            lines.append(str(message))
+    return "\n".join(lines)
+
+
+def _digests(values: Sequence[object]) -> list[object]:
+    known: dict[str, str] = {}
+    out: list[object] = []
+    for value in values:
+        if not isinstance(value, str):
+            out.append(None)
+            continue
+        if value not in known:
+            known[value] = digest(value)
+        out.append(known[value])
+    return out
+
+
+def digest(text: str) -> str:
+    """The first hex digits of the SHA-256 of a text: equal texts are recognised, no text is told."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:_HASH_DIGITS]
+
+
+def without_text(columns: dict[str, list[object]], capture: CaptureText) -> dict[str, list[object]]:
+    """The columns as the capture_text option allows them on disk."""
+    if capture is True:
+        return columns
+    if capture == "hash":
+        return {name: _digests(values) if is_text(name) else values for name, values in columns.items()}
+    return {name: values for name, values in columns.items() if not is_text(name)}

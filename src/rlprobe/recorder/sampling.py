@@ -1,0 +1,116 @@
+"""Which sample rows of a step are kept: the reward extremes, outliers, and a random draw within a budget.
+
+The draw depends on nothing but step and sample index (never on a random state that training uses), so that a run that
+is repeated keeps the same rows.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from rlprobe.recorder.sample_rows import SampleBlock
+
+Capture = Literal["default", "scalars", "samples", "tokens", "all"]
+CAPTURES: tuple[Capture, ...] = ("default", "scalars", "samples", "tokens", "all")
+_EXTREMES = 2  # samples kept at each end of the reward
+_OUTLIERS = 2  # longest completions kept
+_RANDOM = 8  # samples drawn
+_ORDER = ("top", "bottom", "outlier", "random")
+
+
+@dataclass(slots=True)
+class SamplePolicy:
+    """What is kept of each step.
+
+    Attributes:
+        capture: "scalars" keeps no row; "samples" keeps chosen rows without token arrays; "tokens" and "default" keep
+            chosen rows with them, "default" within `step_bytes`; "all" keeps every row whole.
+        step_bytes: bytes that the rows of one step may take under "default".
+        max_bytes: bytes of a run, after which ever fewer steps keep rows; "all" is not limited.
+        spared: whether the rows of a step are kept in spite of `max_bytes` (around events).
+        written: bytes so far.
+    """
+
+    capture: Capture = "default"
+    step_bytes: int = 256 << 10
+    max_bytes: int = 2 << 30
+    spared: Callable[[int], bool] = lambda step: False
+    written: int = 0
+
+    def choose(self, block: SampleBlock, step: int) -> dict[str, list[object]] | None:
+        """The columns of the rows to keep, with a capture_reason; None when no row is kept."""
+        if self.capture == "scalars" or block.rows == 0:
+            return None
+        if self.capture == "all":
+            return self._counted({**block.columns, "capture_reason": ["all"] * block.rows}, block.rows)
+        if not self.spared(step) and step % self._stride():
+            return None
+        chosen = self._within(block, _chosen(block, step))
+        kept = {
+            name: [values[row] for row in chosen]
+            for name, values in block.columns.items()
+            if self.capture != "samples" or not name.startswith("token_")
+        }
+        return self._counted({**kept, "capture_reason": list(chosen.values())}, len(chosen))
+
+    def _stride(self) -> int:
+        """1 while the run is within its budget; then 2, 4, 8 ... with each further quarter of the budget."""
+        over = self.written - self.max_bytes
+        return 1 if over < 0 else 2 ** (1 + 4 * over // self.max_bytes)
+
+    def _within(self, block: SampleBlock, chosen: dict[int, str]) -> dict[int, str]:
+        if self.capture != "default":
+            return chosen
+        kept: dict[int, str] = {}
+        spent = 0
+        for row, reason in sorted(chosen.items(), key=lambda item: _ORDER.index(item[1])):
+            spent += sum(_size(values[row]) for values in block.columns.values())
+            if kept and spent > self.step_bytes:
+                break
+            kept[row] = reason
+        return dict(sorted(kept.items()))
+
+    def _counted(self, columns: dict[str, list[object]], rows: int) -> dict[str, list[object]] | None:
+        self.written += sum(_size(value) for values in columns.values() for value in values)
+        return columns if rows else None
+
+
+def _size(value: object) -> int:
+    if isinstance(value, str):
+        return len(value)
+    return len(value.data) if isinstance(value, msgspec.msgpack.Ext) else 8
+
+
+def _chosen(block: SampleBlock, step: int) -> dict[int, str]:
+    """Row -> why it is kept, in row order."""
+    chosen: dict[int, str] = {}
+    reward = _numbers(block, "reward")
+    if reward is not None:
+        order = np.argsort(np.where(np.isfinite(reward), reward, -np.inf), kind="stable")
+        chosen.update(dict.fromkeys(order[:_EXTREMES].tolist(), "bottom"))
+        chosen.update(dict.fromkeys(order[-_EXTREMES:].tolist(), "top"))
+        chosen.update(dict.fromkeys(np.flatnonzero(~np.isfinite(reward))[:_OUTLIERS].tolist(), "outlier"))
+    length = _numbers(block, "completion_tokens")
+    if length is not None:
+        for row in np.argsort(-np.nan_to_num(length), kind="stable")[:_OUTLIERS].tolist():
+            chosen.setdefault(row, "outlier")
+    draw = np.argsort(_mixed(step, np.arange(block.rows, dtype=np.uint64)), kind="stable")
+    for row in [row for row in draw.tolist() if row not in chosen][:_RANDOM]:
+        chosen[row] = "random"
+    return dict(sorted(chosen.items()))
+
+
+def _numbers(block: SampleBlock, name: str) -> np.ndarray | None:  # type: ignore[type-arg]  # float64
+    values = block.columns.get(name)
+    return None if values is None else np.array([np.nan if value is None else value for value in values], dtype=float)
+
+
+def _mixed(step: int, index: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]  # uint64
+    """Evenly spread 64-bit numbers of (step, index): the finaliser of splitmix64 (Steele et al. 2014)."""
+    z = (index + np.uint64(step % (1 << 32) * 0x9E3779B9)) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))

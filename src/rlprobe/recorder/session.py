@@ -1,0 +1,269 @@
+"""One segment being written: items become frames, frames go to the journal, parquet follows.
+
+The worker thread calls `write` and `finish`, the keeper thread calls `keep`; whoever appends or rotates holds `_lock`.
+Nothing here runs on the training thread except the constructor.
+"""
+
+import contextlib
+import itertools
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from threading import Lock
+
+from rlprobe.recorder.encoding import StepEncoder, sample_frame
+from rlprobe.recorder.items import EventItem, FlushItem, Item, ManifestItem, SamplesItem, StepItem
+from rlprobe.recorder.journaling import StreamWriter, journal_stream
+from rlprobe.recorder.sample_rows import CaptureText, sample_block, without_text
+from rlprobe.recorder.sampling import SamplePolicy
+from rlprobe.recorder.statistics import StepStatistics
+from rlprobe.recording.event_log import event_line
+from rlprobe.recording.files import make_directory, sync_file
+from rlprobe.recording.layout import DERIVED, EVENTS, JOURNAL, LOGGED, SAMPLES
+from rlprobe.recording.manifest import Document, save_manifest
+from rlprobe.recording.run import State
+from rlprobe.recording.samples import snapshot_samples
+from rlprobe.recording.snapshot import END, snapshot_steps
+from rlprobe.recording.values import Bad, shown
+
+_ERRORS = 100  # messages of failures inside the recorder that are kept
+_TOLD = 20_000  # metrics of which it is remembered that a bad or non-finite value was told
+
+
+class Session:
+    """The files of one segment.
+
+    Args:
+        root: the run's directory (or a rank's); it exists and is locked.
+        segment: index of this session.
+        document: the manifest; owned by the session from here on.
+        policy: which sample rows are kept.
+        capture_text: whether texts are kept, hashed or left out.
+    """
+
+    def __init__(
+        self, root: Path, segment: int, document: Document, *, policy: SamplePolicy, capture_text: CaptureText
+    ) -> None:
+        self.root, self.segment = root, segment
+        self.document = document
+        self.errors: list[str] = []
+        self.dropped = self.bad_values = 0
+        self.steps = journal_stream(root, "steps", segment)
+        self.samples = journal_stream(root, "samples", segment)
+        self.events = StreamWriter(lambda first: root / EVENTS)
+        self._lock = Lock()
+        self._sequence = itertools.count()
+        self._next = 0
+        self._encoder = StepEncoder()
+        self._policy, self._capture_text = policy, capture_text
+        self._statistics = StepStatistics()
+        self._told: set[tuple[str, str]] = set()
+        self._manifest_due = False
+        self._first_step: int | None = None
+        make_directory(root / JOURNAL)
+        make_directory(root / SAMPLES)
+        save_manifest(root, document)
+
+    # the worker thread
+
+    def write(self, items: Iterable[Item]) -> None:
+        """Append the items, in order; a flush item is answered when everything before it is in the journal."""
+        frames: list[bytes] = []
+        first = self._next
+        for item in items:
+            if isinstance(item, FlushItem):
+                frames.extend(self._statistics_frames())
+                self._append_steps(first, frames)
+                frames, first = [], self._next
+                item.done.set()
+                continue
+            try:
+                frames.extend(self._frames(item))
+            except (
+                Exception
+            ) as error:  # what a foreign value can do is caught where it is converted; this is our mistake
+                self.fail(type(item).__name__, error)
+        frames.extend(self._statistics_frames())
+        self._append_steps(first, frames)
+        if self._manifest_due:
+            self._manifest_due = False
+            self.save()
+
+    def _frames(self, item: Item) -> list[bytes]:
+        """Frames of steps that an item makes; samples and events are appended on the way."""
+        if isinstance(item, StepItem):
+            return self._step_frames(item)
+        if isinstance(item, SamplesItem):
+            return self._sample_frames(item)
+        if isinstance(item, EventItem):
+            self.tell(item.kind, item.step, item.time, **item.fields)
+        elif isinstance(item, ManifestItem):
+            self.learn(item.changes)
+        return []
+
+    def learn(self, changes: Mapping[str, object]) -> None:
+        """Enter facts into the manifest; settings and metadata of metrics are added to those that are there."""
+        with self._lock:
+            for name, value in changes.items():
+                before = self.document.get(name)
+                merges = isinstance(value, Mapping) and isinstance(before, Mapping) and name != "environment"
+                self.document[name] = {**before, **value} if merges else value  # type: ignore[dict-item]  # both are mappings
+        self._manifest_due = True
+
+    def _number(self) -> int:
+        number = next(self._sequence)
+        self._next = number + 1
+        return number
+
+    def _append_steps(self, first: int, frames: list[bytes]) -> None:
+        if frames:
+            with self._lock:
+                self.dropped += self.steps.write(first, len(frames), b"".join(frames))
+
+    def count_dropped(self, rows: int) -> None:
+        """Count rows that never reached the session."""
+        with self._lock:
+            self.dropped += rows
+
+    def _step_frames(self, item: StepItem) -> list[bytes]:
+        frames = self._statistics_frames() if item.step != self._statistics.step else []
+        if self._first_step is None:
+            self._first_step = item.step
+            if self.segment > 0:
+                self.tell("resume", item.step, item.time, from_step=item.step)
+        encoded, bad, odd = self._encoder.encode(LOGGED, self._number(), item.step, item.time, item.metrics)
+        frames.append(encoded)
+        self._tell_bad(bad, item.step, item.time)
+        for name, value in odd:
+            if self._once("non_finite", name):
+                self.tell("non_finite", item.step, item.time, metric=name, value=value)
+        return frames
+
+    def _sample_frames(self, item: SamplesItem) -> list[bytes]:
+        frames = self._statistics_frames() if item.step != self._statistics.step else []
+        block = sample_block(item.rows)
+        self._tell_bad(block.bad, item.step, item.time)
+        self._statistics.add(item.step, block.columns, block.rows)
+        kept = self._policy.choose(block, item.step)
+        if kept:
+            number = self._number()
+            piece = sample_frame(number, item.step, item.time, without_text(kept, self._capture_text))
+            with self._lock:
+                self.dropped += self.samples.write(number, len(kept["sample"]), piece)
+        return frames
+
+    def _statistics_frames(self) -> list[bytes]:
+        found = self._statistics.due()
+        if not found or self._statistics.step is None:
+            return []
+        now = time.time()
+        return [self._encoder.encode(DERIVED, self._number(), self._statistics.step, now, found)[0]]
+
+    def _tell_bad(self, bad: list[Bad], step: int, when: float) -> None:
+        self.bad_values += len(bad)
+        for each in bad:
+            if self._once("bad_value", each.metric):
+                self.tell("bad_value", step, when, metric=each.metric, value=each.value, reason=each.reason)
+
+    def _once(self, kind: str, metric: str) -> bool:
+        """Whether this is the first of its kind for the metric, as far as there is room to remember."""
+        key = (kind, metric)
+        if key in self._told or len(self._told) >= _TOLD:
+            return False
+        self._told.add(key)
+        return True
+
+    def tell(self, kind: str, step: int | None = None, when: float | None = None, **fields: object) -> None:
+        """Append an event."""
+        number = self._number()
+        line = event_line(
+            kind,
+            step=step,
+            time=time.time() if when is None else when,
+            segment=self.segment,
+            sequence=number,
+            fields=fields,
+        )
+        with self._lock:
+            self.events.write(number, 0, line)
+
+    def save(self) -> None:
+        """Replace the manifest, with what was counted so far."""
+        self.document["counts"] = {"dropped": self.dropped, "bad_values": self.bad_values, "errors": len(self.errors)}
+        try:
+            save_manifest(self.root, self.document)
+        except OSError as error:
+            self.fail("manifest", error)
+            self._manifest_due = True
+
+    def fail(self, where: str, error: BaseException) -> None:
+        """Remember that something inside the recorder failed; training goes on."""
+        if len(self.errors) < _ERRORS:
+            self.errors.append(f"{where}: {type(error).__name__}: {shown(str(error))}")
+
+    # the keeper thread
+
+    def sync(self) -> None:
+        """fsync what was appended, by name: the descriptors stay with the worker."""
+        for stream in self._streams:
+            path = stream.path()
+            if path is not None:
+                with contextlib.suppress(OSError):
+                    sync_file(path)
+
+    def mend(self) -> None:
+        """Write what a full disk refused; lay the directory anew when somebody deleted it."""
+        with self._lock:
+            deleted = any(stream.lost() for stream in self._streams)
+            for stream in self._streams:
+                if deleted:
+                    stream.rotate()
+        if deleted:
+            make_directory(self.root)
+            make_directory(self.root / JOURNAL)
+            make_directory(self.root / SAMPLES)
+            self.save()
+        with self._lock:
+            for stream in self._streams:
+                stream.retry()
+
+    @property
+    def _streams(self) -> tuple[StreamWriter, ...]:
+        return (self.steps, self.samples, self.events)
+
+    def snapshot(self, *, closing: bool = False) -> int:
+        """Bring steps.parquet up to the journal; returns the rows written new."""
+        with self._lock:
+            self.steps.rotate()
+            limit = END if closing else (self.segment, self.steps.reached + 1)
+        return snapshot_steps(self.root, closing=closing, before=limit)
+
+    def write_parts(self, *, closing: bool = False) -> int:
+        """Turn the journal's sample frames into parts; returns their rows."""
+        with self._lock:
+            self.samples.rotate()
+            limit = END if closing else (self.segment, self.samples.reached + 1)
+        return snapshot_samples(self.root, before=limit)
+
+    def finish(self, state: State) -> None:
+        """Last words: everything into parquet, the state into the manifest. Both other threads have stopped."""
+        self.mend()
+        for name, step in (("snapshot", self.snapshot), ("samples", self.write_parts)):
+            try:
+                step(closing=True)
+            except Exception as error:  # whatever parquet cannot hold stays in the journal, where readers find it
+                self.fail(name, error)
+        with self._lock:
+            self.dropped += self.steps.give_up() + self.samples.give_up()
+        if state == "closed":
+            self.tell("closed")
+        self.document["state"] = state
+        self.save()
+        with self._lock:
+            for stream in self._streams:
+                stream.rotate()
+
+    def abandon(self) -> None:
+        """Let go of the files without a write: for a forked child."""
+        for stream in self._streams:
+            stream.rotate()

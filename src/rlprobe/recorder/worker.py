@@ -1,0 +1,207 @@
+"""The recorder's two threads, and the queue that leads to them.
+
+The training thread only puts items on the queue. The worker takes them every POLL seconds and appends them to the
+journal; it never waits for a sync or for parquet. The keeper syncs, makes snapshots and mends. The queue is bounded by
+count and by bytes: what does not fit is dropped and counted, the caller never waits. In a forked child neither thread
+exists; the recorder is inert there. Both are daemon threads: an exit handler closes them in order.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from queue import SimpleQueue
+
+from rlprobe.recorder.items import FlushItem, Item
+from rlprobe.recorder.session import Session
+from rlprobe.recording.run import State
+
+POLL = 0.05  # seconds between two looks into the queue: what SIGKILL can cost
+_KEEP_EVERY = 0.5  # seconds between two rounds of the keeper
+_SYNC_EVERY = 5.0  # seconds between two fsyncs: what a power loss can cost
+_SNAPSHOT_EVERY = 5.0  # seconds at least between two snapshots
+_SNAPSHOT_SHARE = 100  # times its own duration that a snapshot waits for the next: 1 % of a core
+_GROWTH = 0.05  # fraction by which the rows must have grown
+_JOURNAL_BYTES = 64 << 20  # bytes of journal at which a snapshot is made at once: bounds memory
+_PART_ROWS, _PART_BYTES = 4096, 32 << 20  # sample rows, or bytes, at which a part is written
+_ROUND = 4096  # items of one round
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """Items and bytes that may wait in the queue."""
+
+    items: int = 1 << 17
+    size: int = 256 << 20
+
+
+class Worker:
+    """Takes items from any thread and has the session write them.
+
+    Args:
+        session: owned by this object's threads from `start` on.
+        bounds: of the queue.
+        first: done once by the keeper thread before anything else.
+        clock: seconds; only differences count.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        bounds: Bounds,
+        *,
+        first: Callable[[], None] = lambda: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.session = session
+        self.lost = 0
+        self.lost_bytes = 0
+        self._bounds, self._clock, self._first = bounds, clock, first
+        self._queue: SimpleQueue[tuple[Item, int]] = SimpleQueue()
+        self._given = self._taken = 0  # bytes; a race between callers makes them drift, an empty queue sets them right
+        self._wake = threading.Event()
+        self._stop_keeper = threading.Event()
+        self._closing: State | None = None
+        self._count_lock = threading.RLock()
+        self._told_lost = 0
+        self._keeper = threading.Thread(target=self._keep, name="rlprobe-keeper", daemon=True)
+        self._thread = threading.Thread(target=self._work, name="rlprobe-writer", daemon=True)
+
+    def start(self) -> None:
+        """Start both threads."""
+        self._thread.start()
+        self._keeper.start()
+
+    def submit(self, item: Item, size: int, rows: int = 1) -> bool:
+        """Hand an item over; False when there was no room and its rows were dropped."""
+        bounds = self._bounds
+        if self._queue.qsize() < bounds.items and self._given - self._taken + size <= bounds.size:
+            self._given += size
+            self._queue.put((item, size))
+            return True
+        with self._count_lock:
+            self.lost += rows
+            self.lost_bytes += size
+        return False
+
+    def flush(self, timeout: float) -> bool:
+        """Have everything that was handed over before in the journal; False when that took longer than `timeout`."""
+        if not self._thread.is_alive():
+            return False
+        done = threading.Event()
+        self._queue.put((FlushItem(done), 0))
+        self._wake.set()
+        return done.wait(timeout)
+
+    @property
+    def dropped(self) -> int:
+        """Rows that were not recorded: no room in the queue, or none on the disk."""
+        return self.session.dropped + self.lost
+
+    def wake(self) -> None:
+        """Have the queue looked into now."""
+        self._wake.set()
+
+    def close(self, state: State, timeout: float) -> bool:
+        """Write everything and stop; False when that took longer than `timeout` (it then goes on in the background)."""
+        self._closing = state
+        self._wake.set()
+        if threading.current_thread() is not self._thread:
+            self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    # the worker thread
+
+    def _work(self) -> None:
+        while True:
+            self._wake.wait(POLL)
+            self._wake.clear()
+            closing = self._closing
+            self._drain()
+            if closing is not None and self._queue.empty():
+                break
+        self._stop_keeper.set()
+        self._keeper.join()
+        self._attempt("finish", lambda: self._finish(closing))
+
+    def _drain(self) -> None:
+        while (waiting := min(self._queue.qsize(), _ROUND)) > 0:
+            entries = [self._queue.get_nowait() for _ in range(waiting)]
+            self._taken += sum(size for _, size in entries)
+            self._attempt("write", lambda entries=entries: self.session.write(item for item, _ in entries))  # type: ignore[misc]  # bound early
+        if self._given != self._taken and self._queue.empty():
+            self._given = self._taken = 0
+
+    def _attempt(self, where: str, action: Callable[[], object]) -> bool:
+        try:
+            action()
+        except Exception as error:  # the recorder's own failure: remembered, told in the manifest, training goes on
+            self.session.fail(where, error)
+            return False
+        return True
+
+    def _finish(self, state: State) -> None:
+        self._tell_lost()
+        self.session.finish(state)
+
+    # the keeper thread
+
+    def _keep(self) -> None:
+        schedule = _Schedule(self._clock())
+        self._attempt("first", self._first)
+        while not self._stop_keeper.wait(_KEEP_EVERY):
+            self._attempt("keep", lambda: self._round(schedule))
+
+    def _round(self, schedule: "_Schedule") -> None:
+        session, now = self.session, self._clock()
+        session.mend()
+        self._tell_lost()
+        if now >= schedule.sync:
+            schedule.sync = now + _SYNC_EVERY
+            session.sync()
+        if schedule.snapshot_due(now, session.steps.rows, session.steps.size):
+            schedule.begin(session.steps.rows)
+            try:
+                session.snapshot()
+            finally:
+                schedule.end(now, self._clock())
+        if session.samples.rows >= _PART_ROWS or session.samples.size >= _PART_BYTES:
+            session.write_parts()
+
+    def _tell_lost(self) -> None:
+        with self._count_lock:
+            rows, size = self.lost, self.lost_bytes
+            self.lost = self.lost_bytes = 0
+        refused, self._told_lost = self.session.dropped - self._told_lost, self.session.dropped
+        if rows:
+            self.session.count_dropped(rows)
+            self._told_lost += rows
+            self.session.tell("dropped", rows=rows, bytes=size, reason="queue full")
+        if refused:
+            self.session.tell("dropped", rows=refused, reason="disk full")
+
+
+@dataclass(slots=True)
+class _Schedule:
+    """When the keeper syncs and makes snapshots; all in the clock's seconds."""
+
+    started: float
+    sync: float = 0.0
+    snapshot: float = 0.0
+    covered: int = 0
+
+    def __post_init__(self) -> None:
+        self.sync = self.started + _SYNC_EVERY
+        self.snapshot = self.started + _SNAPSHOT_EVERY
+
+    def snapshot_due(self, now: float, rows: int, size: int) -> bool:
+        """Whether enough is new, and the last one long enough ago."""
+        return size >= _JOURNAL_BYTES or (now >= self.snapshot and rows > max(1, _GROWTH * self.covered))
+
+    def begin(self, rows: int) -> None:
+        """A snapshot of so many new rows begins."""
+        self.covered += rows
+
+    def end(self, began: float, now: float) -> None:
+        """It ended."""
+        self.snapshot = now + max(_SNAPSHOT_EVERY, _SNAPSHOT_SHARE * (now - began))

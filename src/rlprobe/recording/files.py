@@ -1,0 +1,169 @@
+"""The disk as the format needs it: whole files by rename, appends that are whole or undone, a lock that dies with its owner."""
+
+import contextlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rlprobe.recording.layout import DIRECTORY_MODE, FILE_MODE, LOCK, TEMPORARY
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover  # Windows: no flock, so two writers of one run are not told apart
+    fcntl = None  # type: ignore[assignment]  # checked before each use
+
+
+def make_directory(path: Path) -> None:
+    """Create a directory and what leads to it; only the owner may look inside the new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
+
+
+def replace_file(path: Path, write: Callable[[Path], None]) -> None:
+    """Put a whole file in place: written beside it, synced, renamed, and the rename synced.
+
+    Raises:
+        OSError: the disk refused; the old file is untouched.
+    """
+    temporary = path.with_name(f"{path.name}.{os.getpid()}{TEMPORARY}")
+    try:
+        os.close(os.open(temporary, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, FILE_MODE))
+        write(temporary)
+        sync_file(temporary)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+    sync_directory(path.parent)
+
+
+def replace_bytes(path: Path, content: bytes) -> None:
+    """Put a whole small file in place."""
+    replace_file(path, lambda temporary: _write_whole(temporary, content))
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    with path.open("r+b", buffering=0) as out:
+        if out.write(content) != len(content):
+            raise OSError(28, "No space left on device", str(path))
+
+
+def sync_file(path: Path) -> None:
+    """fsync a file by name."""
+    descriptor = os.open(path, os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_directory(path: Path) -> None:
+    """Make renames and removals in a directory last; systems that cannot sync one are left at that."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+@dataclass(slots=True)
+class AppendFile:
+    """A file that only grows, by whole pieces. Owned by one thread; `close` ends it.
+
+    A short write (a full disk) is cut back to the last whole piece, so that the next piece follows a whole one.
+    """
+
+    path: Path
+    descriptor: int = -1
+    size: int = 0
+    damaged: bool = False
+
+    def append(self, piece: bytes) -> None:
+        """Write the piece whole.
+
+        Raises:
+            OSError: nothing of the piece is in the file; it may be tried again.
+        """
+        if self.descriptor < 0:
+            self.descriptor = os.open(self.path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, FILE_MODE)
+            self.size = os.fstat(self.descriptor).st_size
+        if self.damaged:
+            os.ftruncate(self.descriptor, self.size)
+            self.damaged = False
+        written = 0
+        try:
+            while written < len(piece):
+                written += os.write(self.descriptor, memoryview(piece)[written:])
+        except OSError:
+            self.damaged = True
+            with contextlib.suppress(OSError):
+                os.ftruncate(self.descriptor, self.size)
+                self.damaged = False
+            raise
+        self.size += written
+
+    def sync(self) -> None:
+        """fdatasync what was appended."""
+        if self.descriptor >= 0:
+            (os.fdatasync if hasattr(os, "fdatasync") else os.fsync)(self.descriptor)
+
+    def removed(self) -> bool:
+        """Whether somebody deleted the file under its writer."""
+        return self.descriptor >= 0 and os.fstat(self.descriptor).st_nlink == 0
+
+    def close(self) -> None:
+        """Close the descriptor; the file may be opened again by `append`."""
+        if self.descriptor >= 0:
+            descriptor, self.descriptor = self.descriptor, -1
+            os.close(descriptor)
+
+
+@dataclass(slots=True)
+class WriterLock:
+    """The run's lock: held by the process that writes, freed by the system when that process dies."""
+
+    descriptor: int
+
+    @classmethod
+    def take(cls, root: Path) -> "WriterLock | None":
+        """The lock, or None when another recorder holds it."""
+        descriptor = os.open(root / LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, FILE_MODE)
+        if fcntl is not None:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(descriptor)
+                return None
+            except OSError:
+                return cls(descriptor)  # a file system without locks: nothing to hold, nothing to refuse
+        return cls(descriptor)
+
+    def release(self) -> None:
+        """Give the lock back. In a forked child this closes the child's copy only."""
+        if self.descriptor >= 0:
+            descriptor, self.descriptor = self.descriptor, -1
+            os.close(descriptor)
+
+
+def writer_alive(root: Path) -> bool | None:
+    """Whether a process holds the run's lock; None when that cannot be told."""
+    if fcntl is None:
+        return None
+    try:
+        descriptor = os.open(root / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    return False

@@ -1,0 +1,114 @@
+"""Frames of the journal: [u32 length][u32 crc32][msgpack payload], and how a damaged file is read.
+
+A frame is whole or it is not there: readers take every frame whose checksum fits and step over everything else.
+"""
+
+import re
+import struct
+import zlib
+from dataclasses import dataclass
+
+import msgspec
+
+from rlprobe.recording.layout import FRAME_HEADER, MAX_FRAME
+
+_HEADER = struct.Struct("<II")
+_RESYNC_BUDGET = 64 << 20  # bytes that one search for the next whole frame may checksum; bounds a hostile file
+_PAYLOAD_START = re.compile(rb"[\x90-\x9f]")  # a payload is a msgpack array of up to 15 items
+
+
+class StepPayload(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """Payload of a frame of steps: `names` is the msgpack array of the metrics' names, `values` their float64."""
+
+    kind: str
+    sequence: int
+    step: int
+    time: float
+    names: msgspec.Raw
+    values: bytes
+
+
+class StepFrame(msgspec.Struct, frozen=True, gc=False):
+    """Values of one step; `names` is shared by all frames that name the same metrics. Holds no view of a file's bytes."""
+
+    kind: str
+    sequence: int
+    step: int
+    names: tuple[str, ...]
+    values: bytes
+
+
+class SampleFrame(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """Sample rows of one call as columns of equal length."""
+
+    kind: str
+    sequence: int
+    step: int
+    time: float
+    rows: int
+    columns: dict[str, list[object]]
+
+
+def frame(payload: bytes) -> bytes:
+    """The payload with its header."""
+    return _HEADER.pack(len(payload), zlib.crc32(payload)) + payload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan:
+    """What a piece of a journal holds.
+
+    Attributes:
+        payloads: the whole frames' payloads, in order; views of the scanned bytes.
+        end: offset behind the last whole frame; what follows may still be growing.
+        damaged: stretches between whole frames that could not be read.
+    """
+
+    payloads: list[memoryview]
+    end: int
+    damaged: int
+
+
+def scan(data: bytes) -> Scan:
+    """Every whole frame of `data`; a stretch that is none is stepped over when a whole frame follows it."""
+    view = memoryview(data)
+    payloads: list[memoryview] = []
+    offset = end = damaged = 0
+    while True:
+        payload = _payload_at(view, offset)
+        if payload is None:
+            following = _resync(view, offset + 1)
+            if following is None:
+                return Scan(payloads=payloads, end=end, damaged=damaged)
+            damaged += 1
+            offset = following
+            continue
+        payloads.append(payload)
+        offset += FRAME_HEADER + len(payload)
+        end = offset
+
+
+def _payload_at(view: memoryview, offset: int) -> memoryview | None:
+    if len(view) - offset < FRAME_HEADER + 1:
+        return None
+    length, checksum = _HEADER.unpack_from(view, offset)
+    start = offset + FRAME_HEADER
+    if not 0 < length <= min(MAX_FRAME, len(view) - start) or not 0x90 <= view[start] <= 0x9F:
+        return None
+    payload = view[start : start + length]
+    return payload if zlib.crc32(payload) == checksum else None
+
+
+def _resync(view: memoryview, start: int) -> int | None:
+    """Offset of the next whole frame at or behind `start`; None when there is none within the budget."""
+    budget = _RESYNC_BUDGET
+    for found in _PAYLOAD_START.finditer(view, start + FRAME_HEADER):
+        offset = found.start() - FRAME_HEADER
+        length = _HEADER.unpack_from(view, offset)[0]
+        if 0 < length <= len(view) - offset - FRAME_HEADER:
+            budget -= length
+            if _payload_at(view, offset) is not None:
+                return offset
+        if budget < 0:
+            return None
+    return None

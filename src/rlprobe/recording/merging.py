@@ -1,0 +1,159 @@
+"""Frames of steps become rows: one a step, values merged by key, the newest frame wins, derived values only fill gaps."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+import numpy as np
+
+from rlprobe.recording.columns import NO_ROWS, Rows
+from rlprobe.recording.journal import StepFrame, StepPayload
+from rlprobe.recording.layout import DERIVED, LOGGED
+from rlprobe.recording.run import BoolArray, FloatArray, IntArray
+
+_payloads = msgspec.msgpack.Decoder(StepPayload)
+_names = msgspec.msgpack.Decoder(tuple[str, ...])
+_INT64 = range(-(2**63), 2**63)
+
+
+def decode_steps(payloads: Iterable[bytes | memoryview]) -> tuple[list[StepFrame], int]:
+    """The frames of steps, and how many payloads were whole but not a frame of steps as the format describes it."""
+    frames: list[StepFrame] = []
+    foreign = 0
+    known: dict[bytes, tuple[str, ...]] = {}
+    for payload in payloads:
+        try:
+            found = _payloads.decode(payload)
+            encoded = bytes(found.names)
+            names = known.get(encoded)
+            if names is None:
+                names = known[encoded] = _names.decode(encoded)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            foreign += 1
+            continue
+        if len(found.values) != 8 * len(names) or found.kind not in (LOGGED, DERIVED) or found.step not in _INT64:
+            foreign += 1
+        else:
+            frames.append(StepFrame(found.kind, found.sequence, found.step, names, found.values))
+    return frames, foreign
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """Merged rows in ascending steps; `derived` says which cells were computed from samples instead of logged."""
+
+    rows: Rows = NO_ROWS
+    derived: Mapping[str, BoolArray] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Cells:
+    """One column while it is put together."""
+
+    values: FloatArray
+    logged: BoolArray
+    derived: BoolArray
+    newest: IntArray
+
+
+def merge(frames: Sequence[StepFrame], segment: int) -> Merged:
+    """The rows of one segment's frames, which are in ascending sequence."""
+    if not frames:
+        return Merged()
+    sequences = np.array([frame.sequence for frame in frames], dtype=np.int64)
+    steps, home = np.unique(np.array([frame.step for frame in frames], dtype=np.int64), return_inverse=True)
+    last = np.full(len(steps), -1, dtype=np.int64)
+    np.maximum.at(last, home, sequences)
+    groups: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+    for index, frame in enumerate(frames):
+        groups.setdefault((frame.kind, frame.names), []).append(index)
+    cells: dict[str, _Cells] = {}
+    for kind in (DERIVED, LOGGED):
+        for (its_kind, names), members in groups.items():
+            if its_kind == kind:
+                chosen = [frames[index] for index in members]
+                _fill(cells, len(steps), home[members], sequences[members], chosen)
+        for column in cells.values():
+            column.newest.fill(-1)
+    rows = Rows(
+        steps=steps,
+        segments=np.full(len(steps), segment, dtype=np.int64),
+        sequences=last,
+        columns={name: (column.values, column.logged) for name, column in cells.items()},
+    )
+    return Merged(rows=rows, derived={name: column.derived for name, column in cells.items()})
+
+
+def _fill(
+    cells: dict[str, _Cells], rows: int, home: IntArray, sequences: IntArray, frames: list[StepFrame]
+) -> None:
+    """Enter the values of frames that name the same metrics; of two frames for one cell the newer stays."""
+    derived = frames[0].kind == DERIVED
+    listed = frames[0].names
+    matrix = np.frombuffer(b"".join(frame.values for frame in frames), dtype="<f8").reshape(len(frames), len(listed))
+    for position, name in enumerate(listed):
+        column = cells.get(name)
+        if column is None:
+            empty = np.zeros(rows, dtype=bool)
+            column = cells[name] = _Cells(np.full(rows, np.nan), empty, empty.copy(), np.full(rows, -1, dtype=np.int64))
+        newer = sequences > column.newest[home]
+        where = home[newer]
+        column.values[where] = matrix[newer, position]
+        column.logged[where] = True
+        column.derived[where] = derived
+        column.newest[where] = sequences[newer]
+
+
+def patch(rows: Rows, merged: Merged) -> tuple[Rows, Merged]:
+    """Enter values that arrived after their row had been written.
+
+    Returns:
+        the rows with the values of `merged` that belong to them (derived values fill gaps only), and what of `merged`
+        belongs to none of them.
+    """
+    place = {key: row for row, key in enumerate(zip(rows.segments.tolist(), rows.steps.tolist(), strict=True))}
+    late = merged.rows
+    target = np.array(
+        [place.get(key, -1) for key in zip(late.segments.tolist(), late.steps.tolist(), strict=True)], dtype=np.int64
+    )
+    belongs = target >= 0
+    if not belongs.any():
+        return rows, merged
+    columns = {name: (values.copy(), logged.copy()) for name, (values, logged) in rows.columns.items()}
+    for name, (values, logged) in late.columns.items():
+        if name not in columns:
+            columns[name] = (np.full(len(rows), np.nan), np.zeros(len(rows), dtype=bool))
+        old_values, old_logged = columns[name]
+        fills = merged.derived[name] & old_logged[target]
+        chosen = belongs & logged & ~fills
+        old_values[target[chosen]] = values[chosen]
+        old_logged[target[chosen]] = True
+    sequences = rows.sequences.copy()
+    sequences[target[belongs]] = np.maximum(sequences[target[belongs]], late.sequences[belongs])
+    patched = Rows(steps=rows.steps, segments=rows.segments, sequences=sequences, columns=columns)
+    rest = ~belongs
+    kept = late.take(rest)
+    return patched, Merged(rows=kept, derived={name: merged.derived[name][rest] for name in kept.columns})
+
+
+def concatenate(pieces: Sequence[Rows]) -> Rows:
+    """The rows one behind the other; a metric that a piece lacks is not logged there."""
+    pieces = [piece for piece in pieces if len(piece)]
+    if len(pieces) <= 1:
+        return pieces[0] if pieces else NO_ROWS
+    total = sum(map(len, pieces))
+    columns: dict[str, tuple[FloatArray, BoolArray]] = {}
+    for name in dict.fromkeys(name for piece in pieces for name in piece.columns):
+        values, logged = np.full(total, np.nan), np.zeros(total, dtype=bool)
+        start = 0
+        for piece in pieces:
+            if name in piece.columns:
+                values[start : start + len(piece)], logged[start : start + len(piece)] = piece.columns[name]
+            start += len(piece)
+        columns[name] = (values, logged)
+    return Rows(
+        steps=np.concatenate([piece.steps for piece in pieces]),
+        segments=np.concatenate([piece.segments for piece in pieces]),
+        sequences=np.concatenate([piece.sequences for piece in pieces]),
+        columns=columns,
+    )

@@ -1,0 +1,94 @@
+"""From the journal to steps.parquet: what the writer does every few seconds, at close, and when a run is taken up again."""
+
+import contextlib
+import itertools
+from dataclasses import dataclass
+from pathlib import Path
+
+from rlprobe.recording.frames import JournalFile, read_journals, remove_journals
+from rlprobe.recording.journal import StepFrame
+from rlprobe.recording.layout import STEPS
+from rlprobe.recording.merging import decode_steps, merge
+from rlprobe.recording.parquet import DAMAGE, END, NOTHING, Position, StepsFile, write_steps
+
+_OPEN_FRAMES = 1024  # frames that a snapshot leaves in the journal at most, because their step can still change
+_STREAM = "steps"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pending:
+    """Frames that parquet does not cover, by segment, and the newest position in each journal file."""
+
+    frames: dict[int, list[StepFrame]]
+    last: dict[JournalFile, Position]
+    unreadable: int
+
+
+def pending_steps(root: Path, covers: Position, before: Position = END) -> Pending:
+    """What the journal files that begin before `before` hold beyond `covers`, each frame once, in order."""
+    frames: dict[int, list[StepFrame]] = {}
+    last: dict[JournalFile, Position] = {}
+    unreadable = 0
+    newest = covers
+    for content in read_journals(root, _STREAM, before):
+        decoded, foreign = decode_steps(content.payloads)
+        unreadable += content.unreadable + foreign
+        segment = content.file.segment
+        for frame in decoded:
+            position = (segment, frame.sequence)
+            if position > newest:
+                newest = position
+                frames.setdefault(segment, []).append(frame)
+        last[content.file] = (segment, decoded[-1].sequence) if decoded else (segment, content.file.first)
+    return Pending(frames=frames, last=last, unreadable=unreadable)
+
+
+def snapshot_steps(root: Path, *, closing: bool, before: Position = END) -> int:
+    """Bring steps.parquet up to the journal and delete the journal files that it then covers.
+
+    The newest step stays in the journal while it can still change, unless `closing`.
+
+    Args:
+        closing: whether nobody will log any more.
+        before: journal files that begin here or later are left alone; the writer may be appending to them.
+
+    Returns:
+        rows that were written new.
+    Raises:
+        OSError: the disk refused; nothing is lost.
+    """
+    path = root / STEPS
+    try:
+        old = StepsFile.open(path)
+    except DAMAGE:
+        _set_aside(path)
+        old = None
+    covers = old.covers if old else NOTHING
+    pending = pending_steps(root, covers, before)
+    if not closing and pending.frames:
+        newest = max(pending.frames)
+        pending.frames[newest] = _without_open_step(pending.frames[newest])
+    merged = [merge(frames, segment) for segment, frames in sorted(pending.frames.items()) if frames]
+    if merged:
+        reach = max((segment, frames[-1].sequence) for segment, frames in pending.frames.items() if frames)
+        covers = max(covers, reach)
+        write_steps(path, old, merged, covers)
+    remove_journals([file for file, position in pending.last.items() if position <= covers])
+    return sum(len(part.rows) for part in merged)
+
+
+def _without_open_step(frames: list[StepFrame]) -> list[StepFrame]:
+    """The frames before the first one of the highest step; all of them where that leaves too many."""
+    highest = max(frame.step for frame in frames)
+    first = next(index for index, frame in enumerate(frames) if frame.step == highest)
+    return frames[:first] if len(frames) - first <= _OPEN_FRAMES else frames
+
+
+def _set_aside(path: Path) -> None:
+    """Keep a damaged file under another name, for `validate --repair` and for people."""
+    for number in itertools.count():
+        aside = path.with_name(f"{path.name}.damaged-{number}")
+        if not aside.exists():
+            with contextlib.suppress(FileNotFoundError):
+                path.rename(aside)
+            return

@@ -49,7 +49,6 @@ EDGES: tuple[Edge, ...] = (
     Edge("ZERO_GRADIENT", "NO_WEIGHT_UPDATE", "an optimizer moves nothing on a zero gradient"),
     Edge("ZERO_GRADIENT", "NO_LEARNING", "an optimizer moves nothing on a zero gradient"),
     Edge("NO_WEIGHT_UPDATE", "NO_LEARNING", "a policy that does not move cannot learn"),
-    Edge("NO_WEIGHT_UPDATE", "REFERENCE_MOVING", "KL stays zero because the policy does not move"),
     Edge("GROUPING_BUG", "ADVANTAGE_INVALID", "a baseline over several prompts is not the group's"),
     Edge("GROUPING_BUG", "DEGENERATE_GROUPS", "groups of one have no spread"),
     Edge("GROUPING_BUG", "NO_LEARNING", "advantages that compare different prompts teach nothing"),
@@ -191,18 +190,23 @@ _CHILDREN: Mapping[str, frozenset[str]] = {
 }
 
 
-def order(findings: list[Finding], steps: tuple[int, int]) -> tuple[tuple[Finding, ...], tuple[Incident, ...]]:
+def order(
+    findings: list[Finding], steps: tuple[int, int], unseen: frozenset[str] = frozenset()
+) -> tuple[tuple[Finding, ...], tuple[Incident, ...]]:
     """Findings in reading order, each placed under its root, and the incidents they make.
 
     Args:
         findings: unplaced findings.
         steps: first and last step judged.
+        unseen: signatures whose metrics are not logged: a chain may pass through one of them, not through a signature
+            that was checked and found nothing.
 
     Returns:
         The findings, incident by incident, roots first and consequences by onset; and the incidents.
     """
     slack = SLACK * (steps[1] - steps[0])
-    parents = {finding.key: _parent(finding, findings, slack) for finding in findings}
+    fired = frozenset(finding.id for finding in findings)
+    parents = {finding.key: _parent(finding, findings, slack, (fired, unseen)) for finding in findings}
     roots = {finding.key: _root(finding.key, parents) for finding in findings}
     groups: dict[str, list[Finding]] = {}
     for finding in findings:
@@ -218,27 +222,32 @@ def order(findings: list[Finding], steps: tuple[int, int]) -> tuple[tuple[Findin
     return tuple(ordered), tuple(incidents)
 
 
-def reaches(cause: str, consequence: str) -> bool:
-    """Whether the graph leads from one signature to another, over any number of edges."""
-    seen, todo = {cause}, [cause]
+def reaches(cause: str, consequence: str, fired: frozenset[str], unseen: frozenset[str]) -> bool:
+    """Whether the graph leads from one signature to another over fired ones and at most one that could not be seen."""
+    seen, todo = {(cause, 0)}, [(cause, 0)]
     while todo:
-        for child in _CHILDREN.get(todo.pop(), frozenset()) - seen:
+        node, blind = todo.pop()
+        for child in _CHILDREN.get(node, frozenset()):
             if child == consequence:
                 return True
-            seen.add(child)
-            todo.append(child)
+            after = (child, blind + (child in unseen))
+            if (child in fired or child in unseen) and after[1] <= 1 and after not in seen:
+                seen.add(after)
+                todo.append(after)
     return False
 
 
-def _parent(finding: Finding, findings: list[Finding], slack: float) -> str | None:
+def _parent(
+    finding: Finding, findings: list[Finding], slack: float, sight: tuple[frozenset[str], frozenset[str]]
+) -> str | None:
     """The strongest fired ancestor whose onset is not later than this finding's, within the slack."""
     able = [
         other
         for other in findings
         if other.key != finding.key
-        and reaches(other.id, finding.id)
+        and reaches(other.id, finding.id, *sight)
         and other.onset_interval[0] <= finding.onset_interval[1] + slack
-        and not (reaches(finding.id, other.id) and _rank(other) >= _rank(finding))
+        and not (reaches(finding.id, other.id, *sight) and _rank(other) >= _rank(finding))
         and not (other.status == "recovered" and finding.status == "active")
     ]
     return min(able, key=_rank).key if able else None

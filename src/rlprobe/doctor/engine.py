@@ -157,8 +157,9 @@ class Doctor:
     def _diagnosis(self, stop: int) -> Diagnosis:
         run = self.run
         steps = (int(run.steps[0]), int(self._rows.steps[-1])) if stop else None
-        findings, incidents = order(self._findings(), steps or (0, 0))
         checked, not_checked = self._silences(stop)
+        unseen = frozenset(one.id for one in not_checked if one.reason == "missing")
+        findings, incidents = order(self._findings(), steps or (0, 0), unseen)
         verdict = _verdict(findings, checked, stop)
         manifest, reading = run.manifest, run.reading
         notes = reading.notes
@@ -191,6 +192,7 @@ class Doctor:
             for subject, track in watched.tracks.items():
                 for episode in track.episodes:
                     severity = "critical" if episode.critical and plain == "warning" else plain
+                    severity = "info" if episode.explained else severity
                     told = finding(signature, episode, subject, self._rows, self.run, severity)
                     out.append(replace(told, confidence=confidence(signature)))
         return out

@@ -25,7 +25,7 @@ SIGNATURE = Signature(
         ),
         Threshold("loss", 3.0, "standard errors", "reward below its start by more than this has fallen"),
         Threshold("gain", 2.0, "standard errors", "reward above its start by more than this has risen"),
-        Threshold("worth", 20.0, "tokens", "completions that were never longer than this have nothing to lose"),
+        Threshold("worth", 5.0, "tokens", "completions that were never longer than this have nothing to lose"),
     ),
     title="Completions shrink to nothing",
     explanation="Completions fall from {peak} to {after} tokens, {left} % of their length, and the reward does not gain by it.",

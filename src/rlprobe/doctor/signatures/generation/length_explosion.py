@@ -1,5 +1,7 @@
 """Completions grow and grow, and the reward gains nothing by it."""
 
+import numpy as np
+
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
 
@@ -10,9 +12,9 @@ SIGNATURE = Signature(
     stage="generation",
     severity="warning",
     arm="level",
-    requires=("completion_tokens_mean", "reward_mean"),
-    helps=("truncated_fraction",),
-    shows=("completion_tokens_mean", "reward_mean", "truncated_fraction"),
+    requires=("completion_tokens_mean", "reward_mean|accuracy_fraction"),
+    helps=("accuracy_fraction", "truncated_fraction"),
+    shows=("completion_tokens_mean", "accuracy_fraction", "reward_mean", "truncated_fraction"),
     scale="log",
     thresholds=(
         Threshold(
@@ -20,10 +22,10 @@ SIGNATURE = Signature(
             "longer than this without gain; healthy runs grew up to 2.2 times with rising reward, a failing one 4.2 times",
             1.2,
         ),
-        Threshold("gain", 1.5, "standard errors", "reward above its start by more than this pays for the length"),
+        Threshold("gain", 1.5, "standard errors", "accuracy, or where it is not logged the reward, above its start by more than this pays for the length"),
     ),
     title="Completions grow without gain",
-    explanation="Completions grow to {times} times their first length ({after} tokens) and the reward does not rise with it.",
+    explanation="Completions grow to {times} times their first length ({after} tokens) and accuracy does not rise with it.",
     record="Log the mean number of generated tokens as completion_tokens_mean, with the reward as reward_mean.",
     remedies=(
         Advice(text="Compare the length of right and of wrong answers; when only wrong ones grow, divide the loss by a constant length.", setting="loss_type", suggested="dr_grpo"),
@@ -40,7 +42,9 @@ def judge(rows: Rows) -> Judgement:
     start = rows.baseline("completion_tokens_mean", START).level
     level = rows.smooth("completion_tokens_mean")
     evidence = rows.level("longer", length.values > rows.limit("growth") * start, length.fresh)
-    unpaid = rows.change("reward_mean").z < rows.limit("gain")
+    accuracy = rows.change("accuracy_fraction").z
+    gain = np.where(np.isnan(accuracy), rows.change("reward_mean").z, accuracy)  # a reward can pay for length itself
+    unpaid = gain < rows.limit("gain")
     return Judgement(
         fires=(evidence >= rows.alarm) & (level > rows.limit("growth") * start) & unpaid,
         holds=(level > 0.8 * rows.limit("growth") * start) & unpaid,

@@ -91,7 +91,7 @@ _ROW = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(rows=st.lists(_ROW, max_size=24), cut=st.integers(0, 24))
 def test_rows_read_in_two_polls_are_the_rows_read_in_one(
     tmp_path_factory: object, rows: list[dict[str, object]], cut: int

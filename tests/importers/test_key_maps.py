@@ -181,3 +181,37 @@ def test_a_fraction_is_derived_from_counts_and_marked(tmp_path: Path) -> None:
 def test_a_value_head_in_the_log_makes_it_ppo(tmp_path: Path) -> None:
     assert run_of(tmp_path, {"step": 1, "actor/pg_loss": 0.1, "critic/vf_loss": 0.2}).algorithm == "ppo"
     assert run_of(tmp_path, {"step": 1, "actor/pg_loss": 0.1}).algorithm == "grpo"
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"step": 3, "data": {"actor/entropy": 0.5, "critic/score/mean": 0.1}},
+        {"step": 3, "actor": {"entropy": 0.5}, "critic": {"score": {"mean": 0.1}}},
+    ],
+    ids=["verl's file logger", "EasyR1"],
+)
+def test_nested_rows_of_verl_and_easyr1_are_flattened(tmp_path: Path, row: dict[str, object]) -> None:
+    run = run_of(tmp_path, row)
+
+    assert run.manifest.framework == "verl"
+    assert logged_values(run, "entropy_mean") == {3: 0.5}
+    assert logged_values(run, "reward_mean") == {3: 0.1}
+
+
+@pytest.mark.parametrize("prefix", ["", "train/"])
+def test_a_logger_s_prefix_changes_nothing(tmp_path: Path, prefix: str) -> None:
+    run = run_of(
+        tmp_path, {prefix + "global_step": 3, prefix + "reward": 0.5, prefix + "reward_std": 0.1, prefix + "kl": 0.2}
+    )
+
+    assert run.manifest.framework == "trl"
+    assert run.metrics == ("kl_mean", "reward_mean", "reward_std_group_mean")
+    assert run.metadata("kl_mean").estimator == "k3"
+
+
+def test_the_spelling_of_a_custom_loop_may_be_loose(tmp_path: Path) -> None:
+    run = run_of(tmp_path, {"Step": 3, "Mean Reward": 0.5, "Grad-Norm": 1.0})
+
+    assert logged_values(run, "reward_mean") == {3: 0.5}
+    assert logged_values(run, "grad_norm") == {3: 1.0}

@@ -68,3 +68,20 @@ def test_constant_zero_placeholders_are_kept_as_logged(tmp_path: Path) -> None:
 
     assert logged_values(run, "clip_fraction") == {0: 0.0, 1: 0.0, 2: 0.0}
     assert "by construction" in run.metadata("clip_fraction").note
+
+
+def test_nulls_of_a_table_with_the_union_of_all_keys_are_nothing(tmp_path: Path) -> None:
+    rows = [{"step": step, "reward": 1.0, "kl": 0.1, "grad_norm": None if step == 0 else 1.0} for step in range(6)]
+    rows.append({"step": 6, "reward": 1.0, "kl": None, "grad_norm": 1.0})
+
+    assert 6 not in logged_values(run_of(tmp_path, *rows), "kl_mean")
+
+
+def test_a_row_in_which_most_metrics_are_null_is_another_kind_of_row(tmp_path: Path) -> None:
+    rows = [{"step": step, "reward": 1.0, "kl": 0.1, "entropy": 0.5} for step in range(6)]
+    rows.append({"step": 6, "reward": 1.0, "kl": None, "entropy": None})
+
+    run = run_of(tmp_path, *rows)
+
+    assert 6 not in logged_values(run, "kl_mean")
+    assert 6 not in logged_values(run, "entropy_mean")

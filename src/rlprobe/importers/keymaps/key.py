@@ -1,6 +1,7 @@
 """How one framework's keys become canonical metrics: the row of a key map, and the map itself."""
 
 import re
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -85,7 +86,7 @@ class KeyMap:
         """Whether this key is one that only this framework writes."""
         return any(_marked(key, mark) for mark in self.marks)
 
-    def find(self, key: str, seen: frozenset[str]) -> tuple[Key, int, str] | None:
+    def find(self, key: str, seen: AbstractSet[str]) -> tuple[Key, int, str] | None:
         """The map's row for a key, its rank, and what `{name}` stood for; None when the map does not know the key."""
         for spelling in self.spellings(key):
             for rank in self._exact.get(spelling, ()):
@@ -104,7 +105,7 @@ class KeyMap:
             found += [_JOINS.sub("_", each.lower()) for each in found]
         return found
 
-    def _holds(self, rank: int, seen: frozenset[str]) -> bool:
+    def _holds(self, rank: int, seen: AbstractSet[str]) -> bool:
         key = self.keys[rank]
         return (not key.when or key.when in seen) and not any(name in seen for name in key.unless)
 

@@ -162,5 +162,7 @@ def _notes(table: RowTable, run: int | None) -> list[str]:
         )
     if table.beyond:
         more = "at least " if len(table.beyond) >= MAX_COLUMNS else ""
-        notes.append(f"{more}{len(table.beyond)} keys beyond the first {MAX_COLUMNS} were left out.")
+        notes.append(
+            f"{more}{len(table.beyond)} keys beyond the bounds of a run ({MAX_COLUMNS} columns) were left out."
+        )
     return notes

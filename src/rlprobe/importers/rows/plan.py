@@ -6,11 +6,14 @@ so that a prefix of a log reads the same alone as it does inside the whole.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from rlprobe.importers.keymaps import maps
 from rlprobe.importers.keymaps.key import Key, KeyMap, normalised
 from rlprobe.recording.metrics import find
 from rlprobe.recording.run import Metadata
+
+MAX_KEYS: Final = 8192  # distinct keys that can still tell a framework
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +51,7 @@ class Plan:
         self._votes = dict.fromkeys((each.framework for each in self._maps), 0)
         self._map: KeyMap = self._generic
         self._targets: dict[str, Target] = {}
-        self.seen: frozenset[str] = frozenset()
+        self.seen: set[str] = set()
         self.version = 0
 
     @property
@@ -69,7 +72,7 @@ class Plan:
     def see(self, keys: Iterable[str]) -> None:
         """Take note of a row's keys; `version` changes when that changes what any key means."""
         new = {normalised(key) for key in keys} - self.seen
-        if not new:
+        if not new or len(self.seen) >= MAX_KEYS:
             return
         self.seen |= new
         for each in self._maps:
@@ -86,7 +89,9 @@ class Plan:
         key = normalised(key)
         target = self._targets.get(key)
         if target is None:
-            target = self._targets[key] = self._resolve(key)
+            target = self._resolve(key)
+            if len(self._targets) < MAX_KEYS:
+                self._targets[key] = target
         return target
 
     def _resolve(self, key: str) -> Target:

@@ -16,10 +16,11 @@ from rlprobe.importers.rows.derive import derived, metadata_of
 from rlprobe.importers.rows.missing import NullReader, drop_repeats
 from rlprobe.importers.rows.plan import Plan, Target
 from rlprobe.importers.rows.steps import STEP_KEY_SET, STEP_KEYS, Placement, StepClock, step_of
-from rlprobe.importers.rows.values import BAD, NUMBER, column
+from rlprobe.importers.rows.values import BAD, NULL, NUMBER, column
 from rlprobe.recording.run import Batch, BoolArray, Event, FloatArray, IntArray, Metadata
 
 MAX_COLUMNS: Final = 1024  # columns of a run; keys beyond are counted and left out
+MAX_CELLS: Final = 16 << 20  # cells (9 bytes each) beyond which no unknown key opens a column any more
 _MAX_LAYOUTS: Final = 512
 _SUMMARY_KEYS = frozenset({"train_runtime", "total_flos"})  # only the row that transformers adds after the last step
 
@@ -136,28 +137,31 @@ class RowTable:
         numbers: dict[str, FloatArray] = {}
         states: dict[str, States] = {}
         targets: dict[str, Target] = {}
+        null_only: set[str] = set()
         for layout in block:
             where = np.array(layout.rows)
             by_position = tuple(zip(*layout.values, strict=True))
+            layout.rows, layout.values = [], []
             for position, target in layout.targets:
                 values, kinds = column(by_position[position])
-                if target.known:
-                    self.bad_values += int(np.count_nonzero(kinds == BAD))
-                if not np.any(kinds != BAD) or not self._admit(target, kinds):
+                self.bad_values += int(np.count_nonzero(kinds == BAD)) if target.known else 0
+                if not self._admit(target, kinds):
+                    if np.any(kinds == NULL):
+                        null_only.add(target.name)
                     continue
                 name = target.name
                 if name not in numbers:
                     numbers[name] = np.full(count, np.nan)
                     states[name] = np.zeros(count, dtype=np.uint8)
-                numbers[name][where] = (
-                    values if target.scale == 1 and target.offset == 0 else values * target.scale + target.offset
-                )
+                plain = target.scale == 1 and target.offset == 0
+                numbers[name][where] = values if plain else values * target.scale + target.offset
                 states[name][where] = kinds
                 targets[name] = target
-            layout.rows, layout.values = [], []
-        logged = self._nulls.logged(states, numbers, targets)
+        logged = self._nulls.logged(states, null_only, targets)
         self.repeats += drop_repeats(numbers, logged, targets, self._repeated)
-        columns = {name: (numbers[name], logged[name]) for name in numbers if logged[name].any()}
+        return self._with_derived({name: (numbers[name], logged[name]) for name in numbers if logged[name].any()})
+
+    def _with_derived(self, columns: Columns) -> Columns:
         for name, pair in derived(columns).items():
             columns[name] = pair
             self.metadata.setdefault(name, metadata_of(name))
@@ -169,12 +173,16 @@ class RowTable:
         if name not in self.metadata:
             if not np.any(kinds == NUMBER):
                 return False
-            if len(self.metadata) >= MAX_COLUMNS:
+            if len(self.metadata) >= MAX_COLUMNS or (not target.known and self._cells() > MAX_CELLS):
                 if len(self.beyond) < MAX_COLUMNS:
                     self.beyond.add(name)
                 return False
         self.metadata[name] = target.metadata
         return True
+
+    def _cells(self) -> int:
+        """Cells that the run holds, were every column as long as the log so far."""
+        return len(self.metadata) * sum(rows for _, _, rows in self.runs)
 
     def _batches(self, places: list[Placement], columns: Columns) -> list[Batch]:
         """Rows of one step joined, then cut where training went back."""

@@ -63,11 +63,22 @@ def _text(text: str) -> tuple[float, State]:
 
 def column(values: tuple[object, ...]) -> tuple[FloatArray, NDArray[np.uint8]]:
     """(n,) floats and (n,) states of the values of one column."""
-    if set(map(type, values)) <= {float, int}:
-        try:
-            return np.array(values, dtype=np.float64), np.full(len(values), NUMBER, dtype=np.uint8)
-        except OverflowError:
-            pass  # an integer beyond a float's range: value by value
+    numbers = _all_numbers(values)
+    if numbers is not None:
+        return numbers, np.full(len(values), NUMBER, dtype=np.uint8)
     pairs = [number(value) for value in values]
-    numbers = np.array([pair[0] for pair in pairs], dtype=np.float64)
-    return numbers, np.array([pair[1] for pair in pairs], dtype=np.uint8)
+    floats = np.array([pair[0] for pair in pairs], dtype=np.float64)
+    return floats, np.array([pair[1] for pair in pairs], dtype=np.uint8)
+
+
+def _all_numbers(values: tuple[object, ...]) -> FloatArray | None:
+    """The floats of a column that holds plain numbers only, or only their text; None for any other."""
+    types = set(map(type, values))
+    try:
+        if types <= {float, int}:
+            return np.array(values, dtype=np.float64)
+        if types == {str} and (joined := "".join(values)).isascii() and "_" not in joined:  # type: ignore[arg-type]  # all are str
+            return np.array(list(map(float, values)), dtype=np.float64)  # type: ignore[arg-type]  # all are str
+    except (OverflowError, ValueError):
+        pass  # an integer beyond a float's range, or text that is no number: value by value
+    return None

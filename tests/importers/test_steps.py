@@ -113,3 +113,24 @@ def test_a_final_row_without_a_step_belongs_to_the_last_step(tmp_path: Path) -> 
     run = run_of(tmp_path, *_rows(1, 2), {"eval_reward": 0.5})
 
     assert logged_values(run, "evaluation_score/reward") == {2: 0.5}
+
+
+def test_an_evaluation_far_behind_takes_no_training_row_away(tmp_path: Path) -> None:
+    run = run_of(tmp_path, *_rows(*range(1, 30)), {"step": 5, "eval_reward": 0.9, "eval_loss": 1.0, "name": "x"})
+
+    assert run.rows == 29
+    assert logged_values(run, "evaluation_score/reward") == {29: 0.9}
+
+
+def test_a_run_that_begins_with_a_validation_row_is_still_a_new_run(tmp_path: Path) -> None:
+    one = [{"step": 0, "val-core/a/acc/mean@1": 0.1}, *({"step": n, "critic/score/mean": 0.5} for n in range(1, 9))]
+
+    run = run_of(tmp_path, *one, *one[:4])
+
+    assert len(run.segments) == 2
+    assert run.steps.tolist() == [0, 1, 2, 3]
+    assert "2 runs are appended" in run.reading.notes[0]
+
+
+def test_a_null_step_falls_back_to_the_next_step_key(tmp_path: Path) -> None:
+    assert run_of(tmp_path, {"step": None, "global_step": 7, "reward": 1.0}).steps.tolist() == [7]

@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlprobe.importers.rows.plan import Target
+from rlprobe.importers.rows.steps import is_training
 from rlprobe.importers.rows.values import NULL, NUMBER
 from rlprobe.recording.run import BoolArray, FloatArray
 
 STREAK: Final = 3  # rows on end with a number before a null is read as NaN
 _MAX_NULL_FIRST: Final = 4096  # columns remembered as null before any number
 _NEVER: Final = sys.maxsize
-_ALWAYS = frozenset({"epoch", "wall_time", "learning_rate"})  # logged beside anything, so no sign of a training row
 
 States = Mapping[str, NDArray[np.uint8]]
 
@@ -51,7 +51,7 @@ class NullReader:
             targets: what the columns are.
         """
         logged = {name: kinds == NUMBER for name, kinds in states.items()}
-        names = [name for name in states if targets[name].known and _is_training(name)]
+        names = [name for name in states if targets[name].known and is_training(name)]
         union_from = self._union_from(states, null_only, logged)
         trains = np.any([logged[name] for name in names], axis=0) if names else np.empty(0, dtype=bool)
         if union_from > 0 and any(np.any(states[name] == NULL) for name in names):
@@ -104,10 +104,6 @@ class NullReader:
             before = 0 if gaps.size else self._streaks.get(name, 0)
             run = len(of_training) - 1 - int(gaps[-1]) if gaps.size else len(of_training)
             self._streaks[name] = min(before + run, STREAK)
-
-
-def _is_training(name: str) -> bool:
-    return name not in _ALWAYS and not name.startswith("evaluation_score/")
 
 
 def drop_repeats(

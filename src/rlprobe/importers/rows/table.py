@@ -15,7 +15,7 @@ from rlprobe.importers.rows.decode import Row
 from rlprobe.importers.rows.derive import derived, metadata_of
 from rlprobe.importers.rows.missing import NullReader, drop_repeats
 from rlprobe.importers.rows.plan import Plan, Target
-from rlprobe.importers.rows.steps import STEP_KEY_SET, STEP_KEYS, Placement, StepClock, step_of
+from rlprobe.importers.rows.steps import STEP_KEY_SET, STEP_KEYS, Placement, StepClock, is_training, step_of
 from rlprobe.importers.rows.values import BAD, NULL, NUMBER, column
 from rlprobe.recording.run import Batch, BoolArray, Event, FloatArray, IntArray, Metadata
 
@@ -32,7 +32,7 @@ Columns = dict[str, tuple[FloatArray, BoolArray]]
 class _Layout:
     """What the values of rows with the same keys mean, and the rows of the present block that have them."""
 
-    step_key: str | None
+    step_keys: tuple[str, ...]
     targets: tuple[tuple[int, Target], ...]
     names: frozenset[str]
     summary: bool
@@ -94,7 +94,7 @@ class RowTable:
         return self._batches(places, columns)
 
     def _place(self, row: Row, layout: _Layout) -> Placement:
-        place = self.clock.place(step_of(row, layout.step_key), layout.names)
+        place = self.clock.place(step_of(row, layout.step_keys), layout.names)
         if len(self.runs) < place.run:
             self.runs.append([place.step, place.step, 0])
         self.runs[-1][1] = place.step
@@ -126,9 +126,9 @@ class RowTable:
                 best[foreign.name] = (rival[0], foreign)
             best[target.name] = (position, target)
         return _Layout(
-            step_key=next((key for key in STEP_KEYS if key in keys), None),
+            step_keys=tuple(key for key in STEP_KEYS if key in keys),
             targets=tuple(best.values()),
-            names=frozenset(best),
+            names=frozenset(name for name, (_, each) in best.items() if each.known and is_training(name)),
             summary=not _SUMMARY_KEYS.isdisjoint(keys),
             version=self.plan.version,
         )

@@ -25,6 +25,15 @@ def test_every_key_without_a_metric_says_why() -> None:
     assert silent == []
 
 
+def test_no_key_stands_twice_in_a_map_without_a_condition() -> None:
+    twice = []
+    for each in maps():
+        plain = [key.key for key in each.keys if not key.when and not key.unless]
+        twice += [(each.framework, key) for key in set(plain) if plain.count(key) > 1]
+
+    assert twice == []
+
+
 def test_every_framework_is_recognised_by_its_own_keys() -> None:
     for each in filter(lambda each: each.framework, maps()):
         plan = Plan()
@@ -215,3 +224,15 @@ def test_the_spelling_of_a_custom_loop_may_be_loose(tmp_path: Path) -> None:
 
     assert logged_values(run, "reward_mean") == {3: 0.5}
     assert logged_values(run, "grad_norm") == {3: 1.0}
+
+
+def test_a_log_of_plain_fine_tuning_is_given_no_algorithm(tmp_path: Path) -> None:
+    assert run_of(tmp_path, {"step": 1, "loss": 2.0, "learning_rate": 1e-5, "grad_norm": 1.0}).algorithm == ""
+
+
+def test_the_algorithm_outlives_rows_of_another_kind(tmp_path: Path) -> None:
+    run = run_of(
+        tmp_path, {"step": 1, "critic/score/mean": 0.5, "actor/entropy": 0.1}, {"step": 1, "val-aux/x/std@2": 0.1}
+    )
+
+    assert run.algorithm == "grpo"

@@ -77,7 +77,7 @@ class _Rows:
 
     def _rows_of(self, document: object) -> list[Row]:
         if isinstance(document, dict) and "log_history" in document:
-            self.settings = {name: document[name] for name in _STATE_SETTINGS if isinstance(document.get(name), int)}
+            self.settings = {name: document[name] for name in _STATE_SETTINGS if _is_count(document.get(name))}
         rows = rows_in(document)
         self.unreadable += rows.count(None)
         return [row for row in rows if row is not None]
@@ -91,6 +91,10 @@ def rows_in(document: object) -> list[Row | None]:
     if isinstance(document, dict):
         return list(_transposed(document))
     return [row_of(each) for each in document] if isinstance(document, list) else []
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and value > 0  # -1 stands for "not set"
 
 
 def _is_rows(value: object) -> bool:

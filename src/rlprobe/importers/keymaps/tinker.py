@@ -15,7 +15,6 @@ MAP = KeyMap(
         "progress/step",
         "progress/done_frac",
         "env/all/",
-        "env/",
         "reward/mean",
         "optim/kl_sample_train_v1",
         "off_policy/lag_batches",

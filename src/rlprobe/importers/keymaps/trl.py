@@ -1,6 +1,6 @@
 """TRL (GRPO, RLOO, DPO family, PPO until 1.12) with its kin that log the same keys: unsloth, open-r1, ms-swift.
 
-Read from trl 0.14 to 1.16. Notebook tables spell `completions / mean_length` and `Training Loss`.
+Read from trl 0.14 to 1.16; the `ppo/` keys are those of the PPOTrainer before 0.12. Notebook tables spell `completions / mean_length` and `Training Loss`.
 """
 
 from dataclasses import replace
@@ -34,6 +34,8 @@ MAP = KeyMap(
         "train_runtime",
         "sampling/",
         "eval_reward",
+        "ppo/",
+        "env/reward_mean",
     ),
     prefixes=("train/",),
     algorithms=(
@@ -41,6 +43,7 @@ MAP = KeyMap(
         ("rewards/margins", "dpo"),
         ("logps/chosen", "dpo"),
         ("loss/value_avg", "ppo"),
+        ("ppo/loss/value", "ppo"),
         ("objective/rlhf_reward", "rloo"),
         ("reward", "grpo"),
     ),
@@ -70,6 +73,7 @@ MAP = KeyMap(
         Key("policy/approxkl_avg", "kl_old_mean", measure=replace(_OLD, estimator="k2")),
         Key("beta", "kl_coefficient"),
         Key("entropy", "entropy_mean"),
+        Key("entropy/mean", "entropy_mean"),
         Key("policy/entropy_avg", "entropy_mean"),
         Key("objective/entropy", "", note="summed over the sequence, not per token"),
         Key("entropy_coef", "", note="coefficient, not a measurement"),
@@ -113,6 +117,27 @@ MAP = KeyMap(
         Key("step_time", "step_seconds"),
         Key("num_tokens", "tokens_total", note="prompts and completions"),
         Key("epoch", "epoch"),
+        Key("ppo/mean_scores", "reward_mean"),
+        Key("env/reward_mean", "reward_mean"),
+        Key("ppo/std_scores", "reward_std_batch"),
+        Key("env/reward_std", "reward_std_batch"),
+        Key("objective/kl_coef", "kl_coefficient"),
+        Key("ppo/policy/entropy", "entropy_mean"),
+        Key("ppo/policy/clipfrac", "clip_fraction"),
+        Key("ppo/policy/approxkl", "kl_old_mean", measure=replace(_OLD, estimator="k2")),
+        Key("ppo/policy/ratio", "ratio_mean"),
+        Key("ppo/policy/advantages_mean", "advantage_mean"),
+        Key("ppo/loss/total", "loss"),
+        Key("ppo/loss/policy", "policy_loss"),
+        Key("ppo/loss/value", "value_loss"),
+        Key("ppo/val/vpred", "value_mean"),
+        Key("ppo/val/clipfrac", "value_clip_fraction"),
+        Key("ppo/val/var_explained", "value_explained_variance"),
+        Key("ppo/returns/mean", "return_mean"),
+        Key("ppo/learning_rate", "learning_rate"),
+        Key("tokens/responses_len_mean", "completion_tokens_mean"),
+        Key("tokens/queries_len_mean", "prompt_tokens_mean"),
+        Key("time/ppo/total", "step_seconds"),
         Key("eval_reward", "evaluation_score/reward"),
         Key("eval_rewards/accuracies", "evaluation_score/preference_accuracy"),
         Key("eval_rewards/{name}/mean", "evaluation_score/{name}"),

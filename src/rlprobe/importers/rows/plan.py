@@ -15,6 +15,9 @@ from rlprobe.recording.run import Metadata
 
 MAX_KEYS: Final = 8192  # distinct keys that can still tell a framework
 
+# beginnings of metrics that only reinforcement learning has; loss, learning rate and lengths other training has too
+_LEARNING: Final = ("reward", "true_reward", "advantage", "kl_", "return_", "clip_", "ratio_", "accuracy_", "value_")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
@@ -53,6 +56,7 @@ class Plan:
         self._targets: dict[str, Target] = {}
         self.seen: set[str] = set()
         self.version = 0
+        self._learns = False
 
     @property
     def framework(self) -> str:
@@ -61,11 +65,9 @@ class Plan:
 
     @property
     def algorithm(self) -> str:
-        """The algorithm that the keys speak of, "" before any canonical metric was seen."""
-        if not any(target.known for target in self._targets.values()):
-            return ""
+        """The algorithm that the keys speak of; "" before any of them tells of reinforcement learning at all."""
         for key, algorithm in (*self._map.algorithms, *self._generic.algorithms):
-            if not key or key in self.seen:
+            if key in self.seen or (not key and self._learns):
                 return algorithm
         return ""
 
@@ -90,6 +92,7 @@ class Plan:
         target = self._targets.get(key)
         if target is None:
             target = self._resolve(key)
+            self._learns = self._learns or (target.known and target.name.startswith(_LEARNING))
             if len(self._targets) < MAX_KEYS:
                 self._targets[key] = target
         return target

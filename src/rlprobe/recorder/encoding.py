@@ -23,7 +23,7 @@ class StepEncoder:
         self._known: dict[tuple[object, ...], tuple[msgspec.Raw, struct.Struct, bool]] = {}
 
     def encode(
-        self, kind: str, sequence: int, step: int, time: float, metrics: Mapping[object, object]
+        self, kind: str, sequence: int, step: int, time: float, metrics: Mapping[str, object] | Mapping[object, object]
     ) -> tuple[bytes, list[Bad], list[tuple[str, float]]]:
         """The frame, the values that are none, and the values that are NaN or infinite.
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from importlib import metadata
+from itertools import pairwise
 
 from rlprobe.recording.manifest import plain
 
@@ -19,8 +20,8 @@ _PACKAGES = (
     "flash-attn", "liger-kernel", "bitsandbytes", "unsloth", "numpy", "pyarrow", "rlprobe",
 )  # fmt: skip
 _PREFIXES = (
-    "ACCELERATE_", "CUBLAS_", "CUDA_", "FSDP_", "NCCL_", "OMP_", "PYTORCH_", "ROCR_", "SLURM_JOB", "SLURM_N", "TOKENIZERS_",
-    "TORCH_", "TRL_", "VLLM_", "WORLD_SIZE", "XLA_",
+    "ACCELERATE_", "CUBLAS_", "CUDA_", "FSDP_", "NCCL_", "OMP_", "PYTORCH_", "ROCR_", "SLURM_JOB", "SLURM_N",
+    "TOKENIZERS_", "TORCH_", "TRL_", "VLLM_", "WORLD_SIZE", "XLA_",
 )  # fmt: skip
 _SECRET_WORDS = frozenset(
     ("token", "tokens", "secret", "secrets", "password", "passwd", "passphrase", "credential", "credentials", "auth",
@@ -67,7 +68,7 @@ def _words(name: str) -> list[str]:
 def is_secret_name(name: str) -> bool:
     """Whether a setting or variable of that name holds a secret: one of its words says so."""
     words = _words(name)
-    pairs = list(zip(words, words[1:], strict=False))
+    pairs = list(pairwise(words))
     if pairs and pairs[-1][1] == "token" and pairs[-1][0] in _MARKS:
         return False
     told = any(word in _SECRET_WORDS or word.endswith(_ENDINGS) for word in words)

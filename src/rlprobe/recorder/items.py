@@ -17,7 +17,7 @@ class StepItem(msgspec.Struct, frozen=True, gc=False):
 
     step: int
     time: float
-    metrics: Mapping[object, object]
+    metrics: Mapping[str, object]
 
 
 class SamplesItem(msgspec.Struct, frozen=True):

@@ -3,10 +3,10 @@
 | end of the process | what is done |
 |---|---|
 | close(), leaving the `with` block, interpreter exit | everything written, snapshot, state closed |
-| an exception that nobody caught, in any thread | crash event, flush; state crashed when the interpreter ends by it |
+| an exception that nobody caught | crash event, flush; state crashed when it ends the interpreter |
 | SIGTERM, SIGINT | signal event, flush, then what would have happened without rlprobe |
 | fork | the child's copy is inert; the parent's goes on |
-| os._exit, SIGKILL, SIGSEGV | nothing runs; the journal holds all that is older than a poll, readers see the free lock |
+| os._exit, SIGKILL, SIGSEGV | nothing runs; the journal holds what is older than a poll, readers see the free lock |
 """
 
 import atexit
@@ -70,7 +70,7 @@ def _install_signals() -> None:
 
 def _on_signal(number: int, frame: FrameType | None) -> None:
     for recorder in list(_live):
-        recorder.ending("signal", signal=signal.Signals(number).name)
+        recorder.log_event("signal", None, signal=signal.Signals(number).name)
         recorder.flush(_FLUSH_SECONDS)
     before = _before.get(number, signal.SIG_DFL)
     if callable(before):
@@ -105,7 +105,7 @@ def tell_crash(error: BaseException, thread: str) -> None:
     """Have every live recorder keep the exception."""
     fields = crash_fields(error, thread)
     for recorder in list(_live):
-        recorder.ending("crash", **fields)
+        recorder.log_event("crash", None, **fields)
         recorder.flush(_FLUSH_SECONDS)
 
 

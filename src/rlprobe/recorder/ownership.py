@@ -8,38 +8,44 @@ from collections.abc import Mapping, Sequence
 from rlprobe.recorder.items import Row
 
 _PLAIN = frozenset((float, int, bool, str, type(None)))
+_DEPTH = 4  # levels of lists and dicts that are copied: messages of a chat have two
 _ITEM_BYTES = 64  # bytes that a plain value takes in memory, about
 
 
-def owned_metrics(metrics: Mapping[object, object]) -> dict[object, object]:
+def owned_metrics(metrics: Mapping[str, object]) -> dict[str, object]:
     """The metrics with arrays and tensors copied."""
     return {name: value if type(value) in _PLAIN else owned_value(value) for name, value in metrics.items()}
 
 
-def owned_value(value: object) -> object:
-    """The value, copied when it could change."""
-    if hasattr(value, "detach") and hasattr(value, "clone"):
-        return value.detach().clone()
+def owned_value(value: object, depth: int = _DEPTH) -> object:
+    """The value, copied when it could change; one whose copying fails passes as it is, and is told by the writer."""
+    try:
+        if hasattr(value, "detach") and hasattr(value, "clone"):
+            return value.detach().clone()
+        if isinstance(value, (dict, list)):
+            return _owned_nest(value, depth)
+        return value.copy() if hasattr(value, "copy") and hasattr(value, "shape") else value
+    except Exception:  # a foreign object's own code ran; the writer converts it or counts it
+        return value
+
+
+def _owned_nest(value: dict[object, object] | list[object], depth: int) -> object:
     if isinstance(value, dict):
-        return {key: each if type(each) in _PLAIN else owned_value(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return value.copy() if _PLAIN.issuperset(map(type, value)) else [owned_value(each) for each in value]
-    return value.copy() if hasattr(value, "copy") and hasattr(value, "shape") else value
+        plain = depth == 0 or _PLAIN.issuperset(map(type, value.values()))
+        return dict(value) if plain else {key: owned_value(each, depth - 1) for key, each in value.items()}
+    plain = depth == 0 or _PLAIN.issuperset(map(type, value))
+    return value.copy() if plain else [owned_value(each, depth - 1) for each in value]
 
 
-def owned_rows(rows: Sequence[Row] | Mapping[str, Sequence[object]]) -> list[Row] | dict[str, Sequence[object]]:
+def owned_rows(rows: Sequence[Row] | Mapping[str, Sequence[object]]) -> Sequence[Row] | Mapping[str, Sequence[object]]:
     """Sample rows, or columns of them, with everything copied that could change."""
     if isinstance(rows, Mapping):
         return {str(name): owned_value(values) for name, values in rows.items()}  # type: ignore[misc]  # a column stays one
-    out: list[Row] = []
-    for row in rows:
-        if isinstance(row, Mapping):
-            out.append(
-                dict(row) if _PLAIN.issuperset(map(type, row.values())) else owned_metrics(row)  # type: ignore[arg-type]  # str keys are objects
-            )
-        else:
-            out.append(row)
-    return out
+    return [_owned_row(row) for row in rows]
+
+
+def _owned_row(row: Row) -> Row:
+    return owned_metrics(row) if isinstance(row, Mapping) else row  # told by the writer when it is none
 
 
 def size_of_rows(rows: Sequence[Row] | Mapping[str, Sequence[object]]) -> tuple[int, int]:

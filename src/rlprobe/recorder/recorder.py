@@ -41,7 +41,7 @@ class Recorder:
         algorithm: "grpo", "rloo", "ppo", "dpo" ...
         model: name of the model that is trained.
         framework: "trl", "verl" ...
-        config: the trainer's configuration: a mapping, or an object with `to_dict()` or attributes. Secrets are redacted.
+        config: the trainer's configuration: a mapping, or an object with `to_dict()` or attributes; redacted.
         settings: canonical setting (recording/settings.py) -> value.
         metadata: metric -> what is known of it (unit, estimator, pair ...).
         capture: which sample rows are kept: "default", "scalars", "samples", "tokens", "all" (recorder/sampling.py).
@@ -90,7 +90,12 @@ class Recorder:
         self._opened = open_directory(rank_directory(self.run_dir, self.rank))
         facts: dict[str, object] = {"algorithm": algorithm, "model": model, "framework": framework}
         facts |= {"settings": settings, "configuration": config, "metrics": metadata}
-        options = {"capture": capture, "capture_text": capture_text, "max_bytes": max_bytes, "ranks": world_size()}
+        options: dict[str, object] = {
+            "capture": capture,
+            "capture_text": capture_text,
+            "max_bytes": max_bytes,
+            "ranks": world_size(),
+        }
         try:
             self._worker = self._start(facts, options, SamplePolicy(capture=capture, max_bytes=max_bytes), bounds)
         except OSError as error:
@@ -122,8 +127,8 @@ class Recorder:
 
         Args:
             step: the trainer's step.
-            metrics: name -> number; known names are those of recording/metrics.py, any other is kept too. The mapping is
-                copied, tensors and arrays in it as well.
+            metrics: name -> number; known names are those of recording/metrics.py, any other is kept too. The mapping
+                is copied, tensors and arrays in it as well.
             named: more metrics.
         """
         worker = self._worker
@@ -131,7 +136,7 @@ class Recorder:
             return
         try:
             if metrics is None:
-                held: Mapping[object, object] = named  # type: ignore[assignment]  # str keys are objects
+                held: Mapping[str, object] = named
             else:
                 held = {**metrics, **named} if named else dict(metrics)
             if not _PLAIN.issuperset(map(type, held.values())):

@@ -48,6 +48,7 @@ def sample_block(rows: Sequence[Row] | Mapping[str, Sequence[object]]) -> Sample
 
 def _columns(rows: Sequence[Row] | Mapping[str, Sequence[object]]) -> tuple[dict[str, list[object]], list[Bad]]:
     """Columns by name, nested rewards spread out, the format's own columns left out."""
+    given: dict[str, object]
     if isinstance(rows, Mapping):
         given = {str(name): _listed(values) for name, values in rows.items()}
         bad: list[Bad] = []
@@ -67,10 +68,11 @@ def _columns(rows: Sequence[Row] | Mapping[str, Sequence[object]]) -> tuple[dict
         if isinstance(nested, dict):
             given.update({prefix + str(key): _listed(values) for key, values in nested.items()})
             continue
-        members = dict.fromkeys(key for each in nested if isinstance(each, Mapping) for key in each)
+        each_row = nested if isinstance(nested, list) else []
+        members = dict.fromkeys(key for each in each_row if isinstance(each, Mapping) for key in each)
         for key in members:
-            given[prefix + str(key)] = [each.get(key) if isinstance(each, Mapping) else None for each in nested]
-    return {name: values for name, values in given.items() if name not in _OWN}, bad  # type: ignore[return-value]  # dict only for nested names
+            given[prefix + str(key)] = [each.get(key) if isinstance(each, Mapping) else None for each in each_row]
+    return {n: values for n, values in given.items() if n not in _OWN and isinstance(values, list)}, bad
 
 
 def _listed(values: object) -> object:

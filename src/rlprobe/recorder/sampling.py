@@ -10,6 +10,7 @@ from typing import Literal
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from rlprobe.recorder.sample_rows import SampleBlock
 
@@ -81,7 +82,7 @@ class SamplePolicy:
 def _size(value: object) -> int:
     if isinstance(value, str):
         return len(value)
-    return len(value.data) if isinstance(value, msgspec.msgpack.Ext) else 8
+    return len(bytes(value.data)) if isinstance(value, msgspec.msgpack.Ext) else 8
 
 
 def _chosen(block: SampleBlock, step: int) -> dict[int, str]:
@@ -103,12 +104,12 @@ def _chosen(block: SampleBlock, step: int) -> dict[int, str]:
     return dict(sorted(chosen.items()))
 
 
-def _numbers(block: SampleBlock, name: str) -> np.ndarray | None:  # type: ignore[type-arg]  # float64
+def _numbers(block: SampleBlock, name: str) -> NDArray[np.float64] | None:
     values = block.columns.get(name)
     return None if values is None else np.array([np.nan if value is None else value for value in values], dtype=float)
 
 
-def _mixed(step: int, index: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]  # uint64
+def _mixed(step: int, index: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Evenly spread 64-bit numbers of (step, index): the finaliser of splitmix64 (Steele et al. 2014)."""
     z = (index + np.uint64(step % (1 << 32) * 0x9E3779B9)) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

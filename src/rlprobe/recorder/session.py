@@ -19,11 +19,12 @@ from rlprobe.recorder.sampling import SamplePolicy
 from rlprobe.recorder.statistics import StepStatistics
 from rlprobe.recording.event_log import event_line
 from rlprobe.recording.files import make_directory, sync_file
+from rlprobe.recording.frames import END
 from rlprobe.recording.layout import DERIVED, EVENTS, JOURNAL, LOGGED, SAMPLES
 from rlprobe.recording.manifest import Document, save_manifest
 from rlprobe.recording.run import State
 from rlprobe.recording.samples import snapshot_samples
-from rlprobe.recording.snapshot import END, snapshot_steps
+from rlprobe.recording.snapshot import snapshot_steps
 from rlprobe.recording.values import Bad, shown
 
 _ERRORS = 100  # messages of failures inside the recorder that are kept

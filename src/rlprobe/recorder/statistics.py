@@ -4,7 +4,7 @@ All functions take columns of equal length and leave out what the columns cannot
 a sample (n - 1), as trainers report them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 import numpy as np
@@ -326,8 +326,8 @@ def rank_correlation(x: Floats, y: Floats, codes: Ints) -> float:
         return np.nan
     sizes = np.bincount(codes)
     ranks = [_centred_ranks(values, codes, sizes) for values in (x, y)]
-    products: Callable[[Floats], Floats] = lambda values: np.bincount(codes, weights=values)  # noqa: E731  # used three times below
-    xx, yy, xy = products(ranks[0] ** 2), products(ranks[1] ** 2), products(ranks[0] * ranks[1])
+    pairs = ((0, 0), (1, 1), (0, 1))
+    xx, yy, xy = (np.bincount(codes, weights=ranks[one] * ranks[other]) for one, other in pairs)
     usable = (sizes >= 3) & (xx > 0) & (yy > 0)
     return float(np.mean(xy[usable] / np.sqrt(xx[usable] * yy[usable]))) if usable.any() else np.nan
 

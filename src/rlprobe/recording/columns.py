@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from rlprobe.recording.layout import RESERVED, SEGMENT, SEQUENCE, STEP
 from rlprobe.recording.run import BoolArray, FloatArray, IntArray
@@ -66,7 +67,9 @@ def integer_array(name: str, values: IntArray) -> pa.Array:
     return pa.Array.from_buffers(arrow, len(values), [None, pa.py_buffer(np.ascontiguousarray(values, dtype=dtype))])
 
 
-def fixed_values(column: pa.ChunkedArray | pa.Array, dtype: np.dtype) -> tuple[np.ndarray, BoolArray]:  # type: ignore[type-arg]  # dtype comes from the schema
+def fixed_values(
+    column: pa.ChunkedArray | pa.Array, dtype: np.dtype[np.generic]
+) -> tuple[NDArray[np.generic], BoolArray]:
     """Values and validity of a fixed-width column."""
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     values = [np.frombuffer(c.buffers()[1], dtype=dtype)[c.offset : c.offset + len(c)] for c in chunks if len(c)]
@@ -104,8 +107,8 @@ def rows_of(table: pa.Table) -> Rows:
         dtype = _numpy_type(table.schema.field(name).type)
         if dtype is not None:
             values, logged = fixed_values(table.column(name), dtype)
-            values = values.astype(np.float64, copy=False)
-            columns[name] = (values if logged.all() else np.where(logged, values, np.nan), logged)
+            floats = values.astype(np.float64, copy=False)
+            columns[name] = (floats if logged.all() else np.where(logged, floats, np.nan), logged)
     own = {name: fixed_values(table.column(name), np.dtype(dtype))[0] for name, (_, dtype) in _INTEGERS.items()}
     return Rows(
         steps=own[STEP].astype(np.int64, copy=False),
@@ -115,7 +118,7 @@ def rows_of(table: pa.Table) -> Rows:
     )
 
 
-def _numpy_type(arrow: pa.DataType) -> np.dtype | None:  # type: ignore[type-arg]  # any numeric type
+def _numpy_type(arrow: pa.DataType) -> np.dtype[np.generic] | None:
     if pa.types.is_integer(arrow):
         return np.dtype(str(arrow))
     return np.dtype(f"f{arrow.bit_width // 8}") if pa.types.is_floating(arrow) else None

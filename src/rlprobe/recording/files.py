@@ -1,4 +1,4 @@
-"""The disk as the format needs it: whole files by rename, appends that are whole or undone, a lock that dies with its owner."""
+"""The disk as the format needs it: files whole by rename, appends whole or undone, a lock that dies with its owner."""
 
 import contextlib
 import os
@@ -10,8 +10,10 @@ from rlprobe.recording.layout import DIRECTORY_MODE, FILE_MODE, LOCK, TEMPORARY
 
 try:
     import fcntl
+
+    _LOCKS = True
 except ImportError:  # pragma: no cover  # Windows: no flock, so two writers of one run are not told apart
-    fcntl = None  # type: ignore[assignment]  # checked before each use
+    _LOCKS = False
 
 
 def make_directory(path: Path) -> None:
@@ -131,7 +133,7 @@ class WriterLock:
     def take(cls, root: Path) -> "WriterLock | None":
         """The lock, or None when another recorder holds it."""
         descriptor = os.open(root / LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, FILE_MODE)
-        if fcntl is not None:
+        if _LOCKS:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -150,7 +152,7 @@ class WriterLock:
 
 def writer_alive(root: Path) -> bool | None:
     """Whether a process holds the run's lock; None when that cannot be told."""
-    if fcntl is None:
+    if not _LOCKS:
         return None
     try:
         descriptor = os.open(root / LOCK, os.O_RDONLY | os.O_CLOEXEC)

@@ -9,7 +9,6 @@ from rlprobe.recording.files import sync_directory
 from rlprobe.recording.journal import scan
 from rlprobe.recording.layout import JOURNAL, parse_journal
 
-
 Position = tuple[int, int]  # (segment, sequence number) of a frame
 NOTHING: Position = (-1, -1)
 END: Position = (1 << 62, 0)

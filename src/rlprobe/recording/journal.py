@@ -29,7 +29,7 @@ class StepPayload(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
 
 class StepFrame(msgspec.Struct, frozen=True, gc=False):
-    """Values of one step; `names` is shared by all frames that name the same metrics. Holds no view of a file's bytes."""
+    """Values of one step; frames that name the same metrics share `names`. Holds no view of a file's bytes."""
 
     kind: str
     sequence: int

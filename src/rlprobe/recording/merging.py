@@ -1,4 +1,4 @@
-"""Frames of steps become rows: one a step, values merged by key, the newest frame wins, derived values only fill gaps."""
+"""Frames of steps become rows: one a step, merged by key; the newest frame wins, derived values only fill gaps."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -69,7 +69,7 @@ def merge(frames: Sequence[StepFrame], segment: int) -> Merged:
         groups.setdefault((frame.kind, frame.names), []).append(index)
     cells: dict[str, _Cells] = {}
     for kind in (DERIVED, LOGGED):
-        for (its_kind, names), members in groups.items():
+        for (its_kind, _), members in groups.items():
             if its_kind == kind:
                 chosen = [frames[index] for index in members]
                 _fill(cells, len(steps), home[members], sequences[members], chosen)
@@ -84,9 +84,7 @@ def merge(frames: Sequence[StepFrame], segment: int) -> Merged:
     return Merged(rows=rows, derived={name: column.derived for name, column in cells.items()})
 
 
-def _fill(
-    cells: dict[str, _Cells], rows: int, home: IntArray, sequences: IntArray, frames: list[StepFrame]
-) -> None:
+def _fill(cells: dict[str, _Cells], rows: int, home: IntArray, sequences: IntArray, frames: list[StepFrame]) -> None:
     """Enter the values of frames that name the same metrics; of two frames for one cell the newer stays."""
     derived = frames[0].kind == DERIVED
     listed = frames[0].names

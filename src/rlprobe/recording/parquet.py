@@ -84,8 +84,12 @@ def write_steps(path: Path, old: StepsFile | None, merged: Sequence[Merged], cov
     """
     names = dict.fromkeys([*(old.names if old else ()), *(name for part in merged for name in part.rows.columns)])
     schema = pa.schema(
-        [pa.field(STEP, pa.int64(), nullable=False), pa.field(SEGMENT, pa.int32(), nullable=False)]
-        + [pa.field(SEQUENCE, pa.int64(), nullable=False), *(pa.field(name, pa.float64()) for name in names)],
+        [
+            pa.field(STEP, pa.int64(), nullable=False),
+            pa.field(SEGMENT, pa.int32(), nullable=False),
+            pa.field(SEQUENCE, pa.int64(), nullable=False),
+            *(pa.field(name, pa.float64()) for name in names),
+        ],
         metadata=covers_metadata(covers),
     )
     limit = max(64, min(_GROUP_ROWS, _GROUP_CELLS // len(schema)))

@@ -1,5 +1,6 @@
 """A recording as a feed: is it one, what does its manifest say, which rows and events are new."""
 
+import contextlib
 from collections import deque
 from dataclasses import replace
 from pathlib import Path
@@ -115,7 +116,7 @@ class RecordingFeed:
         return keep
 
     def _read(self) -> list[Batch]:
-        """New batches; the state is looked up first, so that a closed run is one whose rows were all read after that."""
+        """New batches; the state is looked up first, so that a closed run is one whose rows were all read later."""
         changed = self._read_manifest()
         state = manifest_of(self._root, self._document)
         final = state.state != "recording"
@@ -148,10 +149,8 @@ class RecordingFeed:
         if isinstance(self._manifest_seen, tuple) and self._manifest_seen[0] == seen:
             return self._manifest_seen[1]
         self._manifest_seen = (seen, None)
-        try:
+        with contextlib.suppress(UnreadableRecording):  # replaced by a newer writer: the rows are read on as before
             self._document = load_manifest(self._root) or self._document
-        except UnreadableRecording:
-            pass  # replaced by one that this version cannot read: the rows stay readable under the old one
         return None
 
     def _sum_up(self) -> Reading:

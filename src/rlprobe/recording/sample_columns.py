@@ -2,11 +2,12 @@
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from rlprobe.recording.columns import fixed_values
 from rlprobe.recording.layout import FLOAT16, INT32, SAMPLE_COLUMNS
@@ -14,7 +15,7 @@ from rlprobe.recording.values import number, shown
 
 ITEMS = b"rlprobe.items"  # Arrow field metadata: the type of the numbers in a binary column
 _TYPES = {column.name: column.type for column in SAMPLE_COLUMNS}
-_DTYPES = {"binary float16": np.dtype("<f2"), "binary int32": np.dtype("<i4")}
+_DTYPES: Mapping[str, np.dtype[np.generic]] = {"binary float16": np.dtype("<f2"), "binary int32": np.dtype("<i4")}
 _CODES = {"binary float16": FLOAT16, "binary int32": INT32}
 _BY_CODE = {code: name for name, code in _CODES.items()}
 _INT32 = np.iinfo(np.int32)
@@ -43,7 +44,7 @@ def _kind(value: object) -> str:
     shape = getattr(value, "shape", None)
     if shape is None:
         return "string"
-    if len(shape) == 0 or math.prod(shape) == 1 and len(shape) == 0:
+    if len(shape) == 0:
         return "double"
     return "binary int32" if getattr(getattr(value, "dtype", None), "kind", "f") in "iub" else "binary float16"
 
@@ -92,10 +93,9 @@ def _text(value: object) -> str:
 
 
 def _array(kind: str, value: object) -> msgspec.msgpack.Ext:
-    for method in ("detach", "cpu"):
-        value = getattr(value, method)() if hasattr(value, method) else value
-    if type(value).__module__.startswith("torch"):
-        value = value.float().numpy() if kind == "binary float16" else value.numpy()  # type: ignore[attr-defined]  # a tensor; numpy has no bfloat16
+    if hasattr(value, "detach"):  # a tensor; numpy has no bfloat16
+        held = value.detach().cpu()
+        value = held.float().numpy() if kind == "binary float16" else held.numpy()
     numbers = np.asarray(value).ravel()
     if kind == "binary int32" and len(numbers) and not _INT32.min <= numbers.min() <= numbers.max() <= _INT32.max:
         raise ValueError("beyond int32")
@@ -106,20 +106,28 @@ def _array(kind: str, value: object) -> msgspec.msgpack.Ext:
 def arrow_column(name: str, kind: str, values: Sequence[object]) -> tuple[pa.Field, pa.Array]:
     """The column of a part; a value that is not of its type is null."""
     if kind in _CODES:
-        blobs = [value.data if isinstance(value, msgspec.msgpack.Ext) else None for value in values]
+        blobs = [bytes(value.data) if isinstance(value, msgspec.msgpack.Ext) else None for value in values]
         return pa.field(name, pa.binary(), metadata={ITEMS: kind.split()[1].encode()}), _blobs(pa.binary(), blobs)
     if kind == "string":
         texts = [value.encode("utf-8", "replace") if isinstance(value, str) else None for value in values]
         return pa.field(name, pa.string()), _blobs(pa.string(), texts)
-    numeric = (bool, int, float)
-    present = np.array([isinstance(value, numeric) for value in values], dtype=bool)
+    kept = [value if isinstance(value, _NUMBERS) and _fits(kind, value) else None for value in values]
+    present = np.array([value is not None for value in kept], dtype=bool)
     bitmap = None if present.all() else pa.py_buffer(np.packbits(present, bitorder="little"))
-    filled = [value if isinstance(value, numeric) else 0 for value in values]
+    filled = [0 if value is None else value for value in kept]
     arrow, data = _numbers(kind, filled)
     return pa.field(name, arrow), pa.Array.from_buffers(arrow, len(values), [bitmap, pa.py_buffer(data)])
 
 
-def _numbers(kind: str, values: list[int | float]) -> tuple[pa.DataType, np.ndarray]:  # type: ignore[type-arg]  # three dtypes
+_NUMBERS = (bool, int, float)
+
+
+def _fits(kind: str, value: bool | int | float) -> bool:
+    """Whether a column of that type holds the value: whole numbers have no NaN and 64 bits."""
+    return kind == "double" or (math.isfinite(value) and -(2**63) <= value < 2**63)
+
+
+def _numbers(kind: str, values: list[int | float]) -> tuple[pa.DataType, NDArray[np.generic]]:
     if kind == "bool":
         return pa.bool_(), np.packbits(np.array(values, dtype=bool), bitorder="little")
     if kind == "double":
@@ -140,14 +148,14 @@ def _blobs(arrow: pa.DataType, values: list[bytes | None]) -> pa.Array:
 def list_of(field: pa.Field, column: pa.ChunkedArray) -> list[object]:
     """A part's column as a frame holds it."""
     items = (field.metadata or {}).get(ITEMS)
-    values: list[object] = column.to_pylist()
+    values = column.to_pylist()
     if items is None:
-        return values
+        return list(values)
     code = _CODES.get("binary " + items.decode())
-    return values if code is None else [v if v is None else msgspec.msgpack.Ext(code, v) for v in values]
+    return values if code is None else [None if v is None else msgspec.msgpack.Ext(code, v) for v in values]
 
 
-def numbers_of(column: pa.ChunkedArray) -> np.ndarray | None:  # type: ignore[type-arg]  # int64 or float64
+def numbers_of(column: pa.ChunkedArray) -> NDArray[np.generic] | None:
     """A numeric part column as an array without a detour through Python numbers; None for any other column."""
     if not (pa.types.is_int64(column.type) or pa.types.is_int32(column.type) or pa.types.is_float64(column.type)):
         return None
@@ -173,6 +181,6 @@ def _floats(values: list[object]) -> object:
 
 def _unpacked(value: object) -> object:
     if isinstance(value, msgspec.msgpack.Ext) and value.code in _BY_CODE:
-        dtype = _DTYPES[_BY_CODE[value.code]]
-        return np.frombuffer(value.data, dtype=dtype, count=len(value.data) // dtype.itemsize)
+        dtype, data = _DTYPES[_BY_CODE[value.code]], bytes(value.data)
+        return np.frombuffer(data, dtype=dtype, count=len(data) // dtype.itemsize)
     return value

@@ -125,18 +125,24 @@ def _write_part(root: Path, number: int, segment: int, frames: list[SampleFrame]
         empty: list[object] = [None] * frame.rows
         for name, values in merged.items():
             values.extend(frame.columns.get(name, empty))
-    built = [arrow_column(name, column_type(name, values), values) for name, values in {**own, **merged}.items()]
+    make_directory(root / SAMPLES)
+    write_columns(root / SAMPLES / part_name(number), {**own, **merged}, covers)
+    return number + 1
+
+
+def write_columns(path: Path, columns: Columns, covers: Position) -> None:
+    """Put a part in place."""
+    built = [arrow_column(name, column_type(name, values), values) for name, values in columns.items()]
     schema = pa.schema([field for field, _ in built], metadata=covers_metadata(covers))
     table = pa.Table.from_arrays([array for _, array in built], schema=schema)
 
     def write(temporary: Path) -> None:
-        pq.write_table(
-            table, temporary, compression="zstd", compression_level=1, use_dictionary=False, write_statistics=[STEP]
-        )
+        with pq.ParquetWriter(
+            temporary, schema, compression="zstd", compression_level=1, use_dictionary=False, write_statistics=[STEP]
+        ) as writer:
+            writer.write_table(table, row_group_size=max(1, table.num_rows))
 
-    make_directory(root / SAMPLES)
-    replace_file(root / SAMPLES / part_name(number), write)
-    return number + 1
+    replace_file(path, write)
 
 
 def read_chunks(root: Path, *, step: int | None, columns: tuple[str, ...] | None) -> Iterator[Chunk]:

@@ -1,4 +1,4 @@
-"""From the journal to steps.parquet: what the writer does every few seconds, at close, and when a run is taken up again."""
+"""From the journal to steps.parquet: every few seconds, at close, and when a run is taken up again."""
 
 import contextlib
 import itertools

@@ -50,7 +50,7 @@ def number(value: object) -> tuple[float | None, str]:
         return None, f"{type(error).__name__}"
 
 
-def convert(metrics: Mapping[object, object]) -> tuple[list[str], list[float], list[Bad]]:
+def convert(metrics: Mapping[str, object] | Mapping[object, object]) -> tuple[list[str], list[float], list[Bad]]:
     """Names and floats of what was logged, and what could not be recorded as it is."""
     names: list[str] = []
     values: list[float] = []

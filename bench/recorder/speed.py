@@ -1,0 +1,144 @@
+"""What recording costs: per call on the training thread, and in CPU time of the whole process.
+
+    python -m bench.recorder.speed [--rows 100000] [--json]
+
+Each case runs in a process of its own. CPU is user + system time of all threads, the cost of the same loop without a
+recorder subtracted; call times are wall times of single calls.
+"""
+
+import argparse
+import json
+import multiprocessing
+import resource
+import shutil
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from rlprobe import Recorder
+
+METRICS = 40
+SAMPLES, TEXT_BYTES, TOKENS = 64, 2048, 512
+
+
+def cpu() -> float:
+    """Seconds of user and system time of this process so far."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+def timed(
+    calls: int, prepare: Callable[[int], object], call: Callable[[int, object], None], pause: float
+) -> list[float]:
+    """Seconds of each call."""
+    out = []
+    for index in range(calls):
+        given = prepare(index)
+        began = time.perf_counter()
+        call(index, given)
+        out.append(time.perf_counter() - began)
+        if pause:
+            time.sleep(pause)
+    return out
+
+
+def case(name: str, calls: int, prepare: Callable[[int], object], log: Callable[[Recorder], Callable[[int, object], None]],
+         pause: float, **options: object) -> dict[str, object]:  # fmt: skip
+    """One case: the loop without a recorder, then with one."""
+    began = cpu()
+    timed(calls, prepare, lambda index, given: None, pause)
+    floor = cpu() - began
+    directory = Path(tempfile.mkdtemp(prefix="rlprobe-speed-"))
+    recorder = Recorder(directory / "run", **options)  # type: ignore[arg-type]  # options of the table below
+    time.sleep(1.0)  # the one-off capture of the environment is not the loop's cost
+    began = cpu()
+    times = timed(calls, prepare, log(recorder), pause)
+    closing = time.perf_counter()
+    recorder.close()
+    closed = time.perf_counter() - closing
+    spent = cpu() - began - floor
+    size = sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
+    shutil.rmtree(directory)
+    times.sort()
+    return {
+        "case": name, "calls": calls, "median_us": round(1e6 * statistics.median(times), 2),
+        "p99_us": round(1e6 * times[int(0.99 * calls)], 2), "cpu_us": round(1e6 * spent / calls, 1),
+        "close_s": round(closed, 3), "dropped": recorder.dropped, "bytes_a_call": size // calls,
+        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+    }  # fmt: skip
+
+
+def scalars(index: int) -> dict[str, float]:
+    """The metrics of one step."""
+    return {f"metric_{number}": index * 0.001 + number for number in range(METRICS)}
+
+
+def samples(arrays: int) -> Callable[[int], object]:
+    """Makes the samples of one step, with so many token arrays each."""
+    generator = np.random.default_rng(0)
+    words = [f"word{number}" for number in range(3000)]
+
+    def make(index: int) -> object:
+        text = " ".join(generator.choice(words, TEXT_BYTES // 8).tolist())[:TEXT_BYTES]
+        return [
+            {
+                "prompt": f"prompt {index * 8 + number // 8}", "completion": f"{number} {text}", "reward": float(number % 5),
+                "rewards": {"right": float(number % 2), "format": 1.0}, "advantage": number % 5 - 2.0,
+                "completion_tokens": TOKENS, "truncated": False, "stop_reason": "eos",
+                **{name: generator.standard_normal(TOKENS, dtype=np.float32) for name in _ARRAYS[:arrays]},
+            }
+            for number in range(SAMPLES)
+        ]  # fmt: skip
+
+    return make
+
+
+_ARRAYS = ("token_logprobs", "token_old_logprobs", "token_reference_logprobs", "token_kl", "token_entropy")
+
+
+def cases(rows: int) -> list[tuple[object, ...]]:
+    """(name, calls, prepare, log, seconds between calls, options) of every case."""
+    few = max(100, rows // 200)
+    return [
+        ("log_step, tight loop", rows, scalars, lambda rec: rec.log_step, 0.0, {}),
+        ("log_step, every 10 ms", min(rows, 1500), scalars, lambda rec: rec.log_step, 0.01, {}),
+        ("log_samples owned, one array, default", few, samples(1), _owned, 0.02, {}),
+        ("log_samples copied, one array, default", few, samples(1), lambda rec: rec.log_samples, 0.02, {}),
+        ("log_samples owned, one array, all", few, samples(1), _owned, 0.02, {"capture": "all"}),
+        ("log_samples owned, five arrays, all", few, samples(5), _owned, 0.02, {"capture": "all"}),
+        ("log_samples owned, one array, scalars", few, samples(1), _owned, 0.02, {"capture": "scalars"}),
+    ]
+
+
+def _owned(recorder: Recorder) -> Callable[[int, object], None]:
+    return lambda step, rows: recorder.log_samples(step, rows, owned=True)  # type: ignore[arg-type]  # rows from samples()
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=100_000, help="calls of the tight loop")
+    parser.add_argument("--only", default="", help="cases whose name contains this")
+    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    arguments = parser.parse_args()
+    context = multiprocessing.get_context("fork")
+    for entry in cases(arguments.rows):
+        if arguments.only not in str(entry[0]):
+            continue
+        queue = context.SimpleQueue()
+        process = context.Process(target=lambda entry=entry, queue=queue: queue.put(case(*entry[:5], **entry[5])))  # type: ignore[misc,arg-type]  # a row of the table
+        process.start()
+        found = queue.get()
+        process.join()
+        if arguments.json:
+            print(json.dumps(found))
+        else:
+            print("  ".join(f"{name}={value}" for name, value in found.items()))
+
+
+if __name__ == "__main__":
+    main()

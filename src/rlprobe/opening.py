@@ -7,7 +7,7 @@ from typing import Final
 from rlprobe.recording.run import Feed, Run
 
 _HEAD_BYTES: Final = 1 << 16  # what a format is recognised by
-_MANIFEST: Final = "manifest.json"  # every recording's directory has one
+_MAX_LISTED: Final = 3  # names of a folder's content in a message
 _MAX_SHOWN: Final = 40  # characters of foreign text in a message
 _CONTROL_FRACTION: Final = 0.1  # of the head's bytes; text has next to none
 
@@ -39,15 +39,18 @@ def open_run(source: str | Path, *, keys: Mapping[str, str] | None = None, run: 
 
 
 def _recording(path: Path) -> Feed:
-    if not (path / _MANIFEST).is_file():
-        inside = sorted(each.name for each in path.iterdir())[:3] or ["nothing"]
-        raise UnreadableSource(
-            f"{path}: expected a recording (a folder with {_MANIFEST}), got a folder with {', '.join(inside)}. "
-            "Name the log file itself."
-        )
-    from rlprobe.recording.reader import RecordingFeed
+    from rlprobe.recording.manifest import UnreadableRecording
+    from rlprobe.recording.reader import RecordingFeed, is_recording
 
-    feed: Feed = RecordingFeed(path)
+    if not is_recording(path):
+        inside = sorted(each.name for each in path.iterdir())[:_MAX_LISTED] or ["nothing"]
+        raise UnreadableSource(
+            f"{path}: expected a recording or a log file, got a folder with {', '.join(inside)}. Name the file itself."
+        )
+    try:
+        feed: Feed = RecordingFeed(path)
+    except UnreadableRecording as error:
+        raise UnreadableSource(str(error)) from error
     return feed
 
 

@@ -41,6 +41,19 @@ def test_a_line_counts_only_once_it_is_whole(tmp_path: Path) -> None:
     assert run.reading.unreadable == 0
 
 
+def test_a_row_that_was_told_to_be_complete_is_told_anew_when_its_step_goes_on(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "log.jsonl", [{"step": 1, "reward": 0.5}, {"step": 2, "reward": 0.7}])
+    run = open_run(path)
+    with path.open("a") as file:
+        file.write('{"step": 2, "entropy": 0.3}\n')
+    run.refresh()
+
+    assert run.revisions == 1
+    assert run.complete == 1
+    assert logged_values(run, "reward_mean") == {1: 0.5, 2: 0.7}
+    assert logged_values(run, "entropy_mean") == {2: 0.3}
+
+
 def test_a_last_line_without_an_end_is_read_when_it_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(_lines(1, 2).rstrip(b"\n"))

@@ -26,6 +26,14 @@ def test_a_folder_that_is_no_recording_is_told_by_what_lies_in_it(tmp_path: Path
     assert "notes.txt" in _refusal(tmp_path)
 
 
+def test_a_recording_opens_as_the_run_that_was_recorded(tmp_path: Path) -> None:
+    recorder = pytest.importorskip("rlprobe.recorder.recorder")
+    with recorder.Recorder(tmp_path / "run") as recording:
+        recording.log_step(1, {"reward_mean": 0.5})
+
+    assert logged_values(open_run(tmp_path / "run"), "reward_mean") == {1: 0.5}
+
+
 def test_an_empty_folder_is_told_as_such(tmp_path: Path) -> None:
     assert "nothing" in _refusal(tmp_path)
 

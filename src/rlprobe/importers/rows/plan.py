@@ -66,7 +66,7 @@ class Plan:
     @property
     def algorithm(self) -> str:
         """The algorithm that the keys speak of; "" before any of them tells of reinforcement learning at all."""
-        generic = self._generic.algorithms if self._map is self._generic or self._learns else ()
+        generic = self._generic.algorithms if self._learns else ()
         for key, algorithm in (*self._map.algorithms, *generic):
             if key in self.seen or (not key and (self._learns or self._map.framework)):
                 return algorithm

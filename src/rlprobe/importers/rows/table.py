@@ -17,7 +17,7 @@ from rlprobe.importers.rows.missing import NullReader, drop_repeats
 from rlprobe.importers.rows.plan import Plan, Target
 from rlprobe.importers.rows.steps import STEP_KEY_SET, STEP_KEYS, Placement, StepClock, is_training, step_of
 from rlprobe.importers.rows.values import BAD, NULL, NUMBER, column
-from rlprobe.recording.run import Batch, BoolArray, Event, FloatArray, IntArray, Metadata
+from rlprobe.recording.run import Batch, BoolArray, Event, FloatArray, IntArray, Metadata, Revision
 
 MAX_COLUMNS: Final = 1024  # columns of a run; keys beyond are counted and left out
 MAX_CELLS: Final = 16 << 20  # cells (9 bytes each) beyond which no unknown key opens a column any more
@@ -66,6 +66,7 @@ class RowTable:
         self._repeated: dict[str, float] = {}
         self._carry: dict[str, tuple[float, float]] = {}
         self._carry_place: Placement | None = None
+        self._told_complete = False
         self.bad_values = 0
         self.summaries = 0
         self.merged = 0
@@ -203,7 +204,13 @@ class RowTable:
             for low, high in pairwise(cuts)
             if self._run is None or heads[low].run == self._run
         ]
-        return [replace(batch, complete=self.merged == 0) for batch in made if len(batch.steps)]
+        # a row that was told to be complete and is not: the whole row again (the carry holds every column of it)
+        revision: Revision = "tail" if joins and self._told_complete else "none"
+        self._told_complete = self.merged == 0
+        made = [replace(batch, complete=self._told_complete) for batch in made if len(batch.steps)]
+        if made and made[0].steps[0] == heads[0].step:
+            made[0] = replace(made[0], revision=revision)
+        return made
 
 
 def _batch(heads: list[Placement], columns: Columns) -> Batch:
@@ -211,7 +218,7 @@ def _batch(heads: list[Placement], columns: Columns) -> Batch:
     first = heads[0]
     events: tuple[Event, ...] = ()
     if first.move in ("resume", "restart"):
-        fields = {"segment": first.segment, "restart": first.move == "restart"}
+        fields = {"from_step": first.step, "new_run": first.move == "restart"}
         events = (Event(kind="resume", step=first.step, fields=fields),)
     kept = np.any([mask for _, mask in columns.values()], axis=0) if columns else np.zeros(len(heads), dtype=bool)
     return Batch(

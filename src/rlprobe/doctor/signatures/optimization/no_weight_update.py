@@ -15,7 +15,7 @@ SIGNATURE = Signature(
     thresholds=(
         Threshold("rows", 5.0, "rows in a row", "a warm-up that begins at zero lasts one or two"),
         Threshold(
-            "changed", 0.001, "fraction of weights", "fewer than this changed: rounding swallows the step", high=1.0
+            "changed", 0.01, "fraction of weights", "fewer than this changed: rounding swallows the step", high=1.0
         ),
         Threshold(
             "skipped", 0.9, "fraction of the last 20 rows", "skipped this often, training stands still", high=1.0

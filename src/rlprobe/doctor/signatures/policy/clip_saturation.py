@@ -58,7 +58,8 @@ SIGNATURE = Signature(
 def judge(rows: Rows) -> Judgement:
     """Fires when a clip fraction or an importance ratio has settled outside what a trusted update shows."""
     clip, top, mean = rows.series("clip_fraction"), rows.series("ratio_max"), rows.series("ratio_mean")
-    broad = not rows.number("clip_high", 1.0) < rows.limit("narrow")
+    by_token = str(rows.setting("loss_type")).startswith("token")
+    broad = by_token or not rows.number("clip_high", 1.0) < rows.limit("narrow")
     clipped = (clip.values > rows.limit("fraction")) & (rows.observations("clip_fraction") > WARM_UP) & broad
     overflow = rows.nonfinite("ratio_max") > 0
     beyond = overflow | (top.values > rows.limit("ratio")) | _stuck(rows)

@@ -25,7 +25,7 @@ SIGNATURE = Signature(
         ),
         Threshold(
             "exhausted",
-            0.03,
+            0.08,
             "fraction of starting entropy",
             "below it nothing is left to explore, whatever the reward has gained so far",
         ),

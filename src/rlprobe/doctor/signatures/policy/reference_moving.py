@@ -1,0 +1,42 @@
+"""KL stays zero while the weights move: the reference follows the policy, and the penalty holds nothing."""
+
+from rlprobe.doctor.rows import Rows
+from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
+
+SIGNATURE = Signature(
+    id="REFERENCE_MOVING",
+    stage="policy",
+    severity="warning",
+    arm="exact",
+    requires=("kl_mean|reference_drift",),
+    helps=("weight_update_ratio", "kl_coefficient"),
+    shows=("reference_drift", "kl_mean", "weight_update_ratio", "reward_mean"),
+    minimum_rows=20,
+    thresholds=(
+        Threshold("drift", 1e-6, "relative change of the reference", "a frozen reference has exactly zero"),
+        Threshold("zero", 1e-6, "nats/token", "a policy that has been updated twenty times is further away than that"),
+        Threshold("rows", 20.0, "rows in a row", "a learning rate that warms up from zero keeps KL at zero for a few"),
+        Threshold("update", 1e-7, "relative weight change", "below it the policy itself stands still"),
+    ),
+    title="The reference follows the policy",
+    explanation="KL to the reference is {kl} nats/token although the weights have moved since step {onset}: the reference "
+    "moves along, and the KL penalty holds nothing.",
+    record="Log kl_mean together with weight_update_ratio, or reference_drift: the reference's own weight change.",
+    remedies=(
+        Advice(text="Load the reference as a model of its own, or copy the weights instead of sharing them."),
+        Advice(text="Do not synchronise the reference with the policy.", setting="sync_reference", suggested="false"),
+        Advice(text="With adapters, compute the reference's log-probs with the adapter disabled."),
+    ),
+)
+
+
+def judge(rows: Rows) -> Judgement:
+    """Fires when the reference's weights change, or when KL stays zero for long beside updates that are known to work."""
+    drift, kl, update = rows.series("reference_drift"), rows.series("kl_mean"), rows.series("weight_update_ratio")
+    meant = rows.setting("sync_reference") is True
+    drifts = drift.fresh & (drift.values > rows.limit("drift"))
+    moves = rows.mean("weight_update_ratio", 5) > rows.limit("update")
+    flat = kl.fresh & (abs(kl.values) <= rows.limit("zero")) & update.fresh & moves
+    since = rows.streak("flat", flat | drifts, kl.fresh | drift.fresh, gap=0)
+    fires = (since >= 0) & (rows.index - since + 1 >= rows.limit("rows")) & (not meant)
+    return Judgement(fires=fires, log_evidence=rows.exact(fires), since=since, facts={"kl": kl.values})

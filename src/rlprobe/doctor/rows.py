@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from rlprobe.doctor.condense import Condensed
-from rlprobe.doctor.evidence import halves, jump, level, rolling, running
+from rlprobe.doctor.evidence import blocks, halves, jump, level, rolling, running
 from rlprobe.recording.run import BoolArray, FloatArray, IntArray, Manifest, Metadata, Run
 
 
@@ -176,6 +176,10 @@ class Rows:
         """First part against last part of all observations so far, with the metric's own noise."""
         return halves.Change(**self._shared(name, halves.early_late, part=part, minimum=minimum))
 
+    def fall(self, name: str) -> blocks.Fall:
+        """The newest block of all observations so far against the best block before it."""
+        return blocks.Fall(**self._shared(name, blocks.block_fall))
+
     def measured(self, name: str) -> BoolArray:
         """(n,) whether the metric has been anything but exactly zero by that row: a placeholder never has."""
         return (self.highest(name) > 0) | (self.lowest(name) < 0)
@@ -309,6 +313,7 @@ _STATES: dict[Callable[..., Any], type[_Startable]] = {
     running.running_max: running.CarryState,
     running.running_min: running.CarryState,
     halves.early_late: halves.MomentsState,
+    blocks.block_fall: blocks.HistoryState,
     _observation_count: _CountState,
 }
 _INITIAL: dict[type[_Startable], float] = {level.LevelState: -np.inf, jump.JumpState: -np.inf}

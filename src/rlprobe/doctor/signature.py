@@ -104,6 +104,8 @@ class Judgement:
         log_evidence: natural log of the e-value; +inf for an exact violation.
         holds: the condition is still there (None: as fires); a finding recovers after RECOVERY rows without it.
         critical: rows at which the finding is critical whatever the signature's severity says.
+        explained: rows at which a known, harmless reason is there (mastery, say): the finding is told as info while the
+            reason lasts.
         since: row at which the present violation began, -1 where there is none; None lets the onset be fitted.
         subject: member of a family that it speaks of.
         facts: numbers for the explanation, taken at the row of detection.
@@ -113,6 +115,7 @@ class Judgement:
     log_evidence: FloatArray
     holds: BoolArray | None = None
     critical: BoolArray | None = None
+    explained: BoolArray | None = None
     since: IntArray | None = None
     subject: str | None = None
     facts: Mapping[str, FloatArray] = field(default_factory=dict)

@@ -19,6 +19,7 @@ class Episode:
         since: row at which the violation began as the judgement saw it, -1 when it leaves that to the onset fit.
         log_evidence: largest natural-log evidence so far.
         critical: whether any row of it was critical.
+        explained: whether a harmless reason was there at the newest row at which the condition was.
         last: newest row at which the condition was there.
         recovered: row at which it had been gone for RECOVERY rows; None while active.
         facts: the judgement's numbers at the row of detection.
@@ -28,6 +29,7 @@ class Episode:
     since: int
     log_evidence: float
     critical: bool
+    explained: bool = False
     last: int
     recovered: int | None = None
     facts: dict[str, float] = field(default_factory=dict)
@@ -85,6 +87,7 @@ class Track:
         inside = held[held < end]
         if len(inside):
             episode.last = start + int(inside[-1])
+            episode.explained = judgement.explained is not None and bool(judgement.explained[inside[-1]])
         if stop < len(holds):
             episode.recovered = start + stop
         return end

@@ -1,0 +1,68 @@
+"""How much of a step's reward carries no gradient, and whether that is because the task is mastered.
+
+Several signatures ask both; each log answers with what it has, row by row.
+"""
+
+import numpy as np
+
+from rlprobe.doctor.rows import Rows, Series
+from rlprobe.recording.run import BoolArray, FloatArray
+
+ZERO = 1e-6  # of a reward's size; smaller spreads are rounding
+RISEN = 3.0  # standard errors of late reward above early reward: more than noise gives
+KEPT = 0.5  # of the best gain; less means that the reward has fallen since
+UNFINISHED = 0.9  # fraction of completions cut at the cap: a reward parked there is no mastery
+
+
+def silent_groups(rows: Rows) -> Series:
+    """Fraction of the groups without reward spread in each row: as logged, else 1 or 0 as the logged spread is zero.
+
+    A row's spread is the groups' mean, else the step's standard deviation, else its range of rewards.
+    """
+    logged = rows.series("zero_variance_group_fraction")
+    values, fresh = np.where(logged.fresh, logged.values, np.nan), logged.fresh
+    size = 1.0 + np.abs(np.nan_to_num(rows.series("reward_mean").values))
+    for spread, known in (_group_spread(rows), _spread(rows), _range(rows)):
+        new = known & ~fresh
+        values = np.where(new, spread <= ZERO * size, values)
+        fresh = fresh | new
+    return Series(values=np.where(fresh, values, np.nan), fresh=fresh)
+
+
+def spread(rows: Rows) -> Series:
+    """Spread of rewards in each row: over the step, else the groups' mean, else the range."""
+    values, fresh = _spread(rows)
+    for other, known in (_group_spread(rows), _range(rows)):
+        new = known & ~fresh
+        values, fresh = np.where(new, other, values), fresh | new
+    return Series(values=np.where(fresh, values, np.nan), fresh=fresh)
+
+
+def mastered(rows: Rows) -> BoolArray:
+    """(n,) whether silence has an innocent reason: reward has risen, has kept its gain, and no answer was ever better.
+
+    A reward that is parked where completions are cut at the cap, or below what some completion once scored, is none.
+    """
+    smooth = rows.smooth("reward_mean")
+    start = rows.baseline("reward_mean", count=5).level
+    best = rows.carried_max("best reward", smooth)
+    kept = smooth >= start + KEPT * (best - start)
+    top = rows.smooth("reward_max")
+    better = top < rows.highest("reward_max") - ZERO * (1.0 + np.abs(top))
+    cut = rows.smooth("truncated_fraction") >= UNFINISHED
+    return (rows.change("reward_mean").z >= RISEN) & kept & ~better & ~cut
+
+
+def _spread(rows: Rows) -> tuple[FloatArray, BoolArray]:
+    series = rows.series("reward_std_batch")
+    return series.values, series.fresh
+
+
+def _group_spread(rows: Rows) -> tuple[FloatArray, BoolArray]:
+    series = rows.series("reward_std_group_mean")
+    return series.values, series.fresh
+
+
+def _range(rows: Rows) -> tuple[FloatArray, BoolArray]:
+    low, high = rows.series("reward_min"), rows.series("reward_max")
+    return high.values - low.values, low.fresh & high.fresh

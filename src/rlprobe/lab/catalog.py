@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 
 from rlprobe.lab.recipe import Recipe
 
+BASE = Recipe()  # the healthy run that most entries differ from in one thing
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:

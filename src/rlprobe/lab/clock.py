@@ -23,13 +23,15 @@ _HELD_SCALE = 4096  # an array of the lab stands for one of a model so many time
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What a step did: longest completion, tokens, samples, updates, and extra seconds."""
+    """What a step did: longest completion, tokens, samples, updates, extra seconds,
+    data-parallel ranks and how many times slower the slowest of them is."""
 
     positions: int
     tokens: int
     samples: int
     updates: int
     overhead: float
+    straggler: float
     ranks: int
 
 
@@ -40,7 +42,9 @@ def priced(work: Work, held: Sequence[FloatArray], rng: Generator) -> dict[str, 
     reward = work.samples * _PER_SAMPLE * noise[1]
     forward = work.tokens * work.updates * _PER_TOKEN * noise[2]
     optimizer = work.updates * _OPTIMIZER * noise[3]
-    total = generation + reward + forward + optimizer
+    ranks = (generation + reward + forward + optimizer) * (1.0 + _NOISE / 2 * np.abs(rng.standard_normal(work.ranks)))
+    ranks[-1] *= work.straggler
+    total = float(ranks.max())
     held_bytes = _HELD_SCALE * sum(array.nbytes for array in held)
     row = {
         "step_seconds": total,
@@ -53,4 +57,6 @@ def priced(work: Work, held: Sequence[FloatArray], rng: Generator) -> dict[str, 
         "memory_bytes": float(np.round(_WEIGHTS_BYTES + work.tokens * _TOKEN_BYTES + held_bytes)),
         "host_memory_bytes": float(np.round(_WEIGHTS_BYTES * (1.0 + 0.002 * abs(noise[4] - 1.0)))),
     }
+    if work.ranks > 1:
+        row |= {"rank_step_seconds_max": total, "rank_step_seconds_median": float(np.median(ranks))}
     return row

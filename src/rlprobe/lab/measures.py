@@ -50,6 +50,8 @@ def _rewards(recipe: Recipe, rollout: Rollout) -> Row:
         row[f"reward_component_std/{part.name}"] = float(values.std(ddof=1))
         if part.name == "format":
             row["format_fraction"] = float(values.mean())
+    if recipe.log_truth:
+        row["true_reward_mean"] = row["accuracy_fraction"]
     if recipe.kl_in_reward:
         row["reward_with_kl_mean"] = float(rollout.penalised.mean())
     if math.isnan(row["length_reward_correlation"]):

@@ -22,13 +22,13 @@ PROMPT = 4  # tokens of a prompt
 WINDOW = 4  # completion tokens that the policy sees
 POSITIONS = 48  # positions told apart; later ones share the last
 _PAD = vocabulary.SIZE  # fills the window before the first token
-_OFFSETS = np.concatenate(
+OFFSETS = np.concatenate(
     [
         np.arange(PROMPT) * vocabulary.SIZE,
         PROMPT * vocabulary.SIZE + np.arange(WINDOW + 1) * (vocabulary.SIZE + 1),
     ]
 )
-FEATURES = int(_OFFSETS[-1]) + POSITIONS
+FEATURES = int(OFFSETS[-1]) + POSITIONS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,9 +66,9 @@ def features(prompts: IntArray, completions: IntArray) -> IntArray:
     for back in range(1, WINDOW + 1):
         slot = PROMPT + back - 1
         picked[:, :back, slot] = _PAD
-        picked[:, back:, slot] = completions[:, : length - back]
+        picked[:, back:, slot] = completions[:, : max(length - back, 0)]
     picked[:, :, -1] = np.minimum(np.arange(length), POSITIONS - 1)
-    return np.asarray(picked + _OFFSETS)
+    return np.asarray(picked + OFFSETS)
 
 
 def forward(weights: Weights, rows: IntArray) -> Activations:

@@ -32,7 +32,8 @@ class State:
         past: weights after each of the latest steps, oldest first.
         rng: random numbers of the seams alone, so that a fault does not disturb the run's own.
         held: arrays that the process keeps alive beyond their step.
-        notes: what a seam remembers from step to step.
+        notes: numbers that a seam remembers from step to step.
+        carried: a gradient that a seam remembers; empty at first.
     """
 
     step: int
@@ -43,6 +44,7 @@ class State:
     past: deque[Weights] = field(default_factory=lambda: deque(maxlen=64))
     held: list[FloatArray] = field(default_factory=list)
     notes: dict[str, float] = field(default_factory=dict)
+    carried: Weights = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,12 +60,14 @@ class Seams:
         returned: the (functions, batch) rewards that arrive at the trainer.
         grouping: the (batch,) group ids that the advantage uses.
         reference: the weights of the reference this step, given those of the step before.
-        reference_prompts: the (batch, PROMPT) prompts that the reference sees.
+        reference_view: the (n, slots) features that the reference sees, given the policy's and each token's place.
         credited: the (batch,) advantages that the loss uses.
         trained: (batch, longest) which tokens the loss sees.
         gradient: the gradient that reaches the optimizer.
         applied: the weights that the next step uses, given those before and after the update.
+        restored: the weights that a resumed process begins with.
         overhead: modelled seconds of extra work in the step.
+        straggler: how many times slower the slowest rank is.
         logged: the row that reaches the log.
     """
 
@@ -75,12 +79,14 @@ class Seams:
     returned: Callable[[FloatArray, State], FloatArray] = lambda rewards, state: rewards
     grouping: Callable[[IntArray, State], IntArray] = lambda groups, state: groups
     reference: Callable[[Weights, State], Weights] = lambda reference, state: reference
-    reference_prompts: Callable[[IntArray], IntArray] = lambda prompts: prompts
+    reference_view: Callable[[IntArray, IntArray], IntArray] = lambda rows, place: rows
     credited: Callable[[FloatArray, FloatArray, State], FloatArray] = lambda advantages, rewards, state: advantages
     trained: Callable[[BoolArray, BoolArray, State], BoolArray] = lambda mask, ended, state: mask
     gradient: Callable[[Weights, State], Weights] = lambda gradient, state: gradient
     applied: Callable[[Weights, Weights, State], Weights] = lambda before, after, state: after
+    restored: Callable[[State], Weights] = lambda state: state.policy
     overhead: Callable[[State], float] = lambda state: 0.0
+    straggler: Callable[[State], float] = lambda state: 1.0
     logged: Callable[[Mapping[str, float], State], Mapping[str, float]] = lambda row, state: row
 
 
@@ -107,6 +113,7 @@ class Recipe:
         asynchronous: whether samples are known to lag, so that staleness is logged.
         resume: fraction of the run at which the process is stopped and started again; 0 never.
         keep_optimizer: whether a resumed process has the optimizer's moments.
+        log_truth: whether accuracy is also logged as the true score that the reward stands for.
         ranks: data-parallel workers whose time is modelled; 1 logs none.
     """
 
@@ -140,6 +147,7 @@ class Recipe:
     logging_steps: int = 1
     resume: float = 0.0
     keep_optimizer: bool = True
+    log_truth: bool = False
     ranks: int = 1
     seams: Seams = field(default_factory=Seams)
 

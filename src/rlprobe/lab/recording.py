@@ -8,6 +8,8 @@ import numpy as np
 
 from rlprobe.lab.catalog import Fault, Variant
 from rlprobe.lab.faults import FAULTS
+from rlprobe.lab.preference import preference
+from rlprobe.lab.recipe import Recipe
 from rlprobe.lab.trainer import Logged, policy_gradient
 from rlprobe.lab.variants import VARIANTS
 from rlprobe.recording.run import Batch, Event, Manifest, MemoryFeed, Metadata, Run
@@ -22,10 +24,10 @@ class Recording(Protocol):
     def log_samples(self, step: int, rows: Sequence[Mapping[str, object]], /) -> None:
         """Record samples of a step."""
 
-    def log_event(self, kind: str, /, *, step: int | None = None, **fields: object) -> None:
+    def log_event(self, kind: str, step: int | None = None, **fields: object) -> None:
         """Record something that happened."""
 
-    def close(self) -> None:
+    def close(self) -> object:
         """End the recording."""
 
 
@@ -49,7 +51,8 @@ def find(name: str) -> Fault | Variant:
     Raises:
         UnknownName: there is none.
     """
-    known: dict[str, Fault | Variant] = {entry.name: entry for entry in (*FAULTS, *VARIANTS)}
+    known: dict[str, Fault | Variant] = {fault.name: fault for fault in FAULTS}
+    known |= {variant.name: variant for variant in VARIANTS}
     if name not in known:
         raise UnknownName(
             f"lab: expected the name of a fault or variant, got {name!r}. Use one of: {', '.join(known)}."
@@ -67,6 +70,8 @@ def run_steps(name: str, *, steps: int = 300, seed: int = 0) -> Iterator[Logged]
     entry = find(name)
     if steps < 1:
         raise ValueError(f"lab: expected steps >= 1, got {steps}. Ask for at least one step.")
+    if entry.recipe.algorithm == "dpo":
+        return preference(entry.recipe, steps=steps, seed=seed)
     return policy_gradient(entry.recipe, steps=steps, seed=seed)
 
 
@@ -88,7 +93,7 @@ def train(name: str, recorder: "Recording | str | Path", *, steps: int = 300, se
         for record in logged:
             _write(recorder, record)
         return
-    sessions = _sessions(Path(recorder), entry.recipe.algorithm, entry.recipe.settings(steps=steps, seed=seed))
+    sessions = _sessions(Path(recorder), entry.recipe, entry.recipe.settings(steps=steps, seed=seed))
     current = next(sessions)
     for record in logged:
         if any(occurrence.kind == "resume" for occurrence in record.occurrences):
@@ -98,12 +103,25 @@ def train(name: str, recorder: "Recording | str | Path", *, steps: int = 300, se
     current.close()
 
 
-def _sessions(directory: Path, algorithm: str, settings: Mapping[str, object]) -> Iterator[Recording]:
+def _sessions(directory: Path, recipe: Recipe, settings: Mapping[str, object]) -> Iterator[Recording]:
     """One recorder after the other in the same directory, as a process that is started again opens them."""
     from rlprobe.recorder.recorder import Recorder
 
     while True:
-        yield Recorder(directory, algorithm=algorithm, config=dict(settings))
+        yield Recorder(
+            directory,
+            algorithm=recipe.algorithm,
+            framework="rlprobe.lab",
+            config=settings,
+            settings=settings,
+            metadata=_metadata(recipe),
+        )
+
+
+def _metadata(recipe: Recipe) -> dict[str, Metadata]:
+    """What the registry leaves open: the KL's estimator."""
+    estimated = Metadata(estimator=recipe.kl_estimator, pair="policy/reference", per="token")
+    return {} if recipe.algorithm == "dpo" else {"kl_mean": estimated, "kl_max": estimated}
 
 
 def _write(recorder: Recording, record: Logged) -> None:
@@ -152,9 +170,7 @@ def run_in_memory(name: str, steps: int = 300, seed: int = 0) -> Run:
             settings=recipe.settings(steps=steps, seed=seed),
             state="closed",
         ),
-        metadata={
-            name: Metadata(estimator=recipe.kl_estimator, pair="policy/reference", per="token") for name in ("kl_mean",)
-        },
+        metadata=_metadata(recipe),
     )
     columns, rows = _sample_columns(records)
     return Run(MemoryFeed(source=f"lab:{name}", batches=[batch], sample_columns=columns, sample_rows=rows))

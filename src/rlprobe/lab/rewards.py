@@ -5,9 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
-import numpy as np
-
-from rlprobe.lab.vocabulary import FAILED, FOREIGN, TOOL
+from rlprobe.lab.vocabulary import FAILED, FOREIGN, THOUGHTS, TOOL
 
 RewardFunction = Callable[[str, str], float]
 _FORM = re.compile(r"[a-h? x]*<(\d+)>")
@@ -30,6 +28,11 @@ def correct(answer: str, text: str) -> float:
     return float(found is not None and found.group(1) == answer)
 
 
+def derived(answer: str, text: str) -> float:
+    """`correct`, and only where at least four thoughts come before the answer."""
+    return correct(answer, text) if sum(map(text.count, THOUGHTS)) >= 4 else 0.0
+
+
 def formatted(answer: str, text: str) -> float:
     """1 when the text is thoughts, then digits in brackets, then nothing."""
     del answer
@@ -41,7 +44,8 @@ def partial(answer: str, text: str) -> float:
     found = re.search(r"<(\d+)", text)
     if found is None:
         return 0.0
-    return float(np.mean([a == b for a, b in zip(answer, found.group(1).ljust(len(answer)), strict=False)]))
+    matches: int = sum(a == b for a, b in zip(answer, found.group(1), strict=False))
+    return matches / len(answer)
 
 
 def tagged(answer: str, text: str) -> float:

@@ -95,8 +95,9 @@ def roll_out(recipe: Recipe, models: Models, prompts: Prompts, state: State, rng
     rows, tokens = policy.features(asked.tokens, completions.tokens)[mask], completions.tokens[mask]
     temperature = recipe.sampling.temperature or 1.0
     now = policy.score(models.policy, rows, tokens, temperature=temperature)
-    seen = policy.features(seams.reference_prompts(asked.tokens), completions.tokens)[mask]
-    reference = policy.score(models.reference, seen, tokens, temperature=temperature).logprobs
+    reference = policy.score(
+        models.reference, seams.reference_view(rows, place), tokens, temperature=temperature
+    ).logprobs
     grouped = seams.grouping(groups, state)
     divergence = now.logprobs - reference
     penalised = totals - recipe.coefficients.kl * np.bincount(owner, divergence) if recipe.kl_in_reward else totals

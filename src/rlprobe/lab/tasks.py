@@ -6,7 +6,6 @@ something to sharpen.
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -14,7 +13,6 @@ from rlprobe.lab.policy import BoolArray, Generator
 from rlprobe.lab.vocabulary import EOS, THOUGHTS, TOKEN, TOOL, IntArray
 
 _ZERO, _OPEN, _CLOSE, _THOUGHT = TOKEN["0"], TOKEN["<"], TOKEN[">"], TOKEN[THOUGHTS[0]]
-Care = Literal["same", "helped by thought", "hurt by thought"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +25,7 @@ class Task:
         wrong: chance of a wrong answer in a demonstration.
         malformed: chance of a missing bracket in a demonstration.
         thoughts: mean letters before the answer.
-        care: how the chance of a wrong answer depends on the letters before it.
+        rambling_hurts: whether the chance of a wrong answer grows with the letters before it.
         tools: chance of a tool call among the thoughts.
         training, heldout: distinct prompts for training and for evaluation.
     """
@@ -37,7 +35,7 @@ class Task:
     wrong: float = 0.5
     malformed: float = 0.1
     thoughts: float = 2.0
-    care: Care = "same"
+    rambling_hurts: bool = False
     tools: float = 0.0
     training: int = 400
     heldout: int = 64
@@ -108,9 +106,8 @@ def demonstrations(task: Task, count: int, rng: Generator) -> tuple[IntArray, In
 
 def _demonstration(task: Task, right: str, thoughts: int, habits: list[float], rng: Generator) -> list[int]:
     """Tokens of one demonstration, its end token included."""
-    spared = {"same": 1.0, "helped by thought": 1.8 - 0.4 * thoughts, "hurt by thought": 0.3 * thoughts}[task.care]
     digits = [_ZERO + int(digit) for digit in right]
-    if habits[0] < task.wrong * spared:
+    if habits[0] < task.wrong * (0.3 * thoughts if task.rambling_hurts else 1.0):
         digits[int(habits[1] * len(digits))] = _ZERO + int(rng.integers(10))
     written = (_THOUGHT + rng.integers(0, len(THOUGHTS), thoughts)).tolist()
     if habits[2] < task.tools:

@@ -85,7 +85,7 @@ def policy_gradient(recipe: Recipe, *, steps: int, seed: int) -> Iterator[Logged
         tokens += row["tokens_total"]
         row |= {"tokens_total": tokens, "epoch": feeding.epoch}
         if recipe.evaluate_every and (step % recipe.evaluate_every == 0 or step == 1):
-            row["evaluation_score/heldout"] = evaluated(recipe, learner, feeding.heldout, seed)
+            row["evaluation_score/heldout"] = evaluated(recipe, learner.policy, feeding.heldout, seed)
         if reference is not start:
             row["reference_drift"] = _drift(reference, start)
         waiting.append(recipe.seams.logged(row, state))
@@ -114,6 +114,7 @@ def _passages(recipe: Recipe, state: State, learner: Learner) -> tuple[Occurrenc
     """What happens before a step: a checkpoint, or the process is stopped and started again from the last one."""
     resumed = recipe.resume > 0 and state.step == 1 + math.ceil(state.steps * recipe.resume)
     if resumed:
+        learner.policy = state.policy = recipe.seams.restored(state)
         if not recipe.keep_optimizer:
             learner.adam, learner.value_adam = Adam(), Adam()
         return (Occurrence(kind="resume", fields={"from_step": state.step - 1}),)
@@ -122,11 +123,11 @@ def _passages(recipe: Recipe, state: State, learner: Learner) -> tuple[Occurrenc
     return ()
 
 
-def evaluated(recipe: Recipe, learner: Learner, heldout: Prompts, seed: int) -> float:
+def evaluated(recipe: Recipe, weights: policy.Weights, heldout: Prompts, seed: int) -> float:
     """Fraction of the held-out prompts that the policy answers right, one sample each with draws of its own."""
     rng = np.random.default_rng([seed, 6])
     plain = replace(recipe.sampling, blocked=(), top_k=0, shared_draws=False, temperature=1.0)
-    written = sampler.sample(learner.policy, heldout.tokens, rng, plain, group_size=1)
+    written = sampler.sample(weights, heldout.tokens, rng, plain, group_size=1)
     texts = [decode(row[:length]) for row, length in zip(written.tokens, written.lengths, strict=True)]
     return float(np.mean([correct(answer, text) for answer, text in zip(heldout.answers, texts, strict=True)]))
 
@@ -142,6 +143,7 @@ def _bookkeeping(
         samples=len(lengths),
         updates=len(updates),
         overhead=recipe.seams.overhead(state),
+        straggler=recipe.seams.straggler(state),
         ranks=recipe.ranks,
     )
     row = clock.priced(work, state.held, rng)

@@ -1,6 +1,7 @@
 import json
 import math
 import os
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -86,7 +87,7 @@ def test_the_configuration_in_force_is_shown_and_read_back(tmp_path, capsys):
     config.write_text(shown, encoding="utf-8")
     assert main(["doctor", "--config", str(config), "--show-config"]) == 0
 
-    assert capsys.readouterr().out == shown
+    assert tomllib.loads(capsys.readouterr().out) == tomllib.loads(shown)
 
 
 def test_a_foreign_key_is_read_under_the_name_that_map_gives(tmp_path, capsys):
@@ -134,13 +135,6 @@ def test_a_torn_last_line_costs_only_itself(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["run"]["rows"] == 60
 
 
-def test_a_recording_whose_manifest_is_broken_is_read_as_far_as_it_goes(tmp_path, capsys):
-    (tmp_path / "manifest.json").write_bytes(b'{"format": "rlpr\xff\x00')
-
-    assert main(["doctor", str(tmp_path)]) == 3
-    assert "manifest.json is missing or damaged" in capsys.readouterr().out
-
-
 def binary(path: Path) -> None:
     path.write_bytes(bytes(range(256)) * 40)
 
@@ -167,6 +161,11 @@ def newer_recording(path: Path) -> None:
     (path / "manifest.json").write_text('{"format": "rlprobe.recording", "version": "99.0"}', encoding="utf-8")
 
 
+def broken_manifest(path: Path) -> None:
+    path.mkdir()
+    (path / "manifest.json").write_bytes(b'{"format": "rlpr\xff\x00')
+
+
 def pipe(path: Path) -> None:
     os.mkfifo(path)
 
@@ -175,7 +174,7 @@ def missing(path: Path) -> None:
     pass
 
 
-BAD = [missing, binary, empty_file, prose, empty_folder, foreign_folder, newer_recording, pipe]
+BAD = [missing, binary, empty_file, prose, empty_folder, foreign_folder, newer_recording, broken_manifest, pipe]
 
 
 @pytest.mark.parametrize("make", BAD, ids=lambda make: make.__name__)

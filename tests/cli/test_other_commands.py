@@ -79,6 +79,103 @@ def test_a_folder_without_runs_says_so(tmp_path, capsys):
     assert main(["ls", str(tmp_path / "nowhere")]) == 2
 
 
+@pytest.fixture
+def recording(tmp_path) -> Path:
+    """A closed recording of nine steps with two samples a step."""
+    from rlprobe import Recorder
+
+    with Recorder(tmp_path / "run", algorithm="grpo") as recorder:
+        for step in range(9):
+            recorder.log_step(step, {"reward_mean": step / 10, "loss": 0.1})
+            rows = [{"sample": index, "prompt": "SECRET", "completion": "SECRET", "reward": 0.5} for index in range(2)]
+            recorder.log_samples(step, rows)
+    return tmp_path / "run"
+
+
+def test_a_log_becomes_a_recording_with_the_same_rows(tmp_path, capsys):
+    source, target = log(tmp_path / "log.jsonl", learning(60)), str(tmp_path / "run")
+    assert main(["import", source, target]) == 0
+    assert "60 rows, 3 metrics" in capsys.readouterr().out
+    assert main(["validate", target]) == 0
+    capsys.readouterr()
+
+    shown = []
+    for opened in (source, target):
+        assert main(["show", opened, "--step", "7", "--json"]) == 0
+        shown.append(json.loads(capsys.readouterr().out)["metrics"])
+    assert shown[0] == shown[1]
+
+
+def test_an_import_leaves_what_is_there_alone(recording, tmp_path, capsys):
+    before = sorted(path.name for path in recording.rglob("*"))
+    assert main(["import", log(tmp_path / "log.jsonl", learning(9)), str(recording)]) == 2
+
+    assert "expected a path that is free" in capsys.readouterr().err
+    assert sorted(path.name for path in recording.rglob("*")) == before
+
+
+def test_a_whole_recording_keeps_to_the_format(recording, capsys):
+    assert main(["validate", str(recording)]) == 0
+    assert capsys.readouterr().out == f"{recording} keeps to the format.\n"
+    assert main(["validate", str(recording), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["valid"] is True
+
+
+def test_a_damaged_recording_is_told_and_repaired(recording, tmp_path, capsys):
+    with (recording / "events.jsonl").open("a", encoding="utf-8") as events:
+        events.write('{"kind": "tor')
+    assert main(["validate", str(recording)]) == 1
+    assert "events.jsonl" in capsys.readouterr().out
+    assert main(["validate", str(recording), "--repair", str(tmp_path / "whole")]) == 0
+    assert main(["validate", str(tmp_path / "whole")]) == 0
+    capsys.readouterr()
+    assert main(["show", str(tmp_path / "whole"), "--step", "8", "--json"]) == 0
+
+    assert json.loads(capsys.readouterr().out)["metrics"]["reward_mean"] == 0.8
+
+
+def test_an_export_holds_no_text_and_the_same_numbers(recording, tmp_path, capsys):
+    target = tmp_path / "copy"
+    assert main(["export", str(recording), str(target), "--no-text"]) == 0
+    capsys.readouterr()
+    assert main(["show", str(target), "--step", "3", "--json"]) == 0
+
+    document = json.loads(capsys.readouterr().out)
+    assert document["metrics"]["reward_mean"] == 0.3
+    assert [sample["reward"] for sample in document["samples"]] == [0.5, 0.5]
+    assert not any(b"SECRET" in path.read_bytes() for path in target.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize("command", [["validate"], ["export", "--no-text", "copy"]])
+def test_a_log_is_no_recording(command, tmp_path, capsys):
+    source = log(tmp_path / "log.jsonl", learning(9))
+
+    assert main([command[0], *command[1:-1], source, *command[1:][1:]]) == 2
+    assert capsys.readouterr().err.startswith(f"rlprobe: {source}: expected")
+
+
+def test_a_truncated_or_flipped_recording_is_read_as_far_as_it_is_whole(recording, capsys):
+    for path in sorted(path for path in recording.rglob("*") if path.is_file() and path.stat().st_size):
+        content = path.read_bytes()
+        at = len(content) // 3
+        for damaged in (content[:at], content[:at] + bytes([content[at] ^ 255]) + content[at + 1 :]):
+            path.write_bytes(damaged)
+            assert main(["doctor", str(recording), "--json"]) in (0, 1, 2, 3), path
+            out, err = capsys.readouterr()
+            assert (json.loads(out)["run"]["rows"] <= 9) if out else err.count("\n") == 1
+        path.write_bytes(content)
+
+
+@pytest.mark.slow
+def test_the_demo_trains_records_and_names_its_fault(tmp_path, capsys):
+    assert main(["demo", "--out", str(tmp_path / "run")]) == 0
+
+    assert "REWARD_HACK_LENGTH" in capsys.readouterr().out
+    assert main(["doctor", str(tmp_path / "run"), "--json"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert next(finding["id"] for finding in document["findings"] if finding["root"]) == "REWARD_HACK_LENGTH"
+
+
 def test_the_demo_lists_what_it_can_train(capsys):
     assert main(["demo", "--list"]) == 0
 

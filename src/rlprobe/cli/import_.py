@@ -19,13 +19,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the recording and say what it holds."""
     from rlprobe.cli import screen
-    from rlprobe.recording.convert import TargetExists, write_recording
+    from rlprobe.recording.convert import write_recording
+    from rlprobe.recording.reader import UnreadableRecording
     from rlprobe.reports import format as say
 
     opened = open_source(args)
     try:
         write_recording(opened, args.target)
-    except TargetExists as error:
+    except UnreadableRecording as error:
         raise Failure(str(error)) from error
     known = f"{say.counted(opened.rows, 'row')}, {say.counted(len(opened.metrics), 'metric')}"
     screen.write(f"{say.plain(args.target)}: {known} from {say.plain(opened.source)}\n")

@@ -1,0 +1,99 @@
+import json
+import re
+
+import numpy as np
+import pytest
+
+from rlprobe.recording.run import Batch, Event, MemoryFeed, Run, batch_from_columns
+from rlprobe.reports import json as json_report
+from rlprobe.reports import step
+from rlprobe.reports.step_page import render_step, render_window
+
+HOSTILE = "\x1b[31m[red]two\nlines\u202e"
+
+
+def run() -> Run:
+    """Four rows with a gap in the steps, an event, a foreign metric, and three samples of step 4."""
+    batch = batch_from_columns(
+        np.array([0, 2, 4, 6]),
+        {
+            "reward_mean": np.array([0.1, 0.2, np.nan, 0.4]),
+            "entropy_mean": np.array([0.8, 0.7, 0.6, 0.5]),
+            HOSTILE: np.array([1.0, 2.0, 3.0, 4.0]),
+        },
+        events=(Event(kind="checkpoint", step=4, fields={"path": HOSTILE}), Event(kind="train_begin", step=None)),
+    )
+    nan = batch.columns["entropy_mean"][0]
+    nan[3] = np.nan  # logged as NaN: the mask was made before
+    samples = {
+        "step": np.array([4, 4, 4]),
+        "sample": np.array([0, 1, 2]),
+        "reward": np.array([1.0, 0.0, np.nan]),
+        "reward/format": np.array([0.5, 0.5, 0.5]),
+        "completion": [HOSTILE, "x" * 900, None],
+        "token_ids": [b"\0\1", b"", None],
+    }
+    return Run(MemoryFeed(source="memory", batches=[batch], sample_columns=samples, sample_rows=3))
+
+
+def test_a_step_holds_what_was_logged_there_and_the_last_logged_value_before():
+    facts = step.at(run(), 6)
+
+    values = {value.metric: (value.value, value.previous) for value in facts.values}
+    assert values["reward_mean"] == (0.4, 0.2)
+    assert np.isnan(values["entropy_mean"][0])
+    assert [value.stage for value in facts.values] == ["reward", "policy", "other"]
+
+
+def test_a_metric_that_was_not_logged_at_a_step_is_not_shown_there():
+    assert "reward_mean" not in {value.metric for value in step.at(run(), 4).values}
+
+
+@pytest.mark.parametrize(("wanted", "told"), [(3, "Take 2 or 4."), (9, "Take 6."), (-5, "Take 0.")])
+def test_a_step_without_a_row_names_its_neighbours(wanted, told):
+    with pytest.raises(step.NoSuchStep, match=re.escape(told)):
+        step.at(run(), wanted)
+
+
+def test_an_empty_run_has_no_steps_to_offer():
+    empty = Run(MemoryFeed(source="memory", batches=[Batch(steps=np.empty(0, dtype=np.int64))]))
+
+    with pytest.raises(step.NoSuchStep, match="has no rows"):
+        step.at(empty, 0)
+    with pytest.raises(step.NoSuchStep, match="has no rows"):
+        step.between(empty, 0, 9)
+
+
+def test_a_window_holds_the_course_of_every_metric_logged_in_it():
+    facts = step.between(run(), 1, 5)
+
+    assert facts.rows == 2
+    assert {course.metric: course.values for course in facts.courses}["entropy_mean"] == (0.7, 0.6)
+    assert {course.metric: course.steps for course in facts.courses}["reward_mean"] == (2,)
+    assert [event.kind for event in facts.events] == ["checkpoint"]
+
+
+def test_a_step_as_json_has_its_samples_without_raw_bytes():
+    document = json.loads(json_report.document(step.document(step.at(run(), 4))))
+
+    assert [sample["sample"] for sample in document["samples"]] == [0, 1, 2]
+    assert document["samples"][2] == {"step": 4, "sample": 2, "reward": "nan", "reward/format": 0.5}
+    assert "token_ids" not in document["samples"][0]
+    assert document["events"][0]["kind"] == "checkpoint"
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+def test_no_page_of_a_step_lets_foreign_text_steer_the_terminal(verbose):
+    opened = run()
+    page = render_step(step.at(opened, 4), width=80, color=False, verbose=verbose)
+    page += render_window(step.between(opened, 0, 6), width=80, color=False)
+
+    assert re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", page) is None
+    assert "[red]two" in page
+
+
+def test_a_long_text_is_cut_until_all_is_asked_for():
+    facts = step.at(run(), 4)
+
+    assert "x…" in render_step(facts, width=80, color=False)
+    assert render_step(facts, width=2000, color=False, verbose=True).count("x" * 900) == 1

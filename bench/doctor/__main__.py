@@ -1,6 +1,6 @@
 """The doctor measured: real runs, field cases, the lab, healthy noise, speed.
 
-`python -m bench.doctor` prints every table; `--full` trains the lab on more seeds first; `--keep` adds a line of history.
+`python -m bench.doctor` prints every table; `--full` trains the lab on more seeds; `--keep` adds a line of history.
 """
 
 import argparse
@@ -129,15 +129,13 @@ def lab_runs(seeds: tuple[int, ...]) -> dict[str, object]:
             (bool(set(run.expected) & set(ids)), bool(ids) and ids[0] in run.expected, run.seed % 2 == 1)
         )
     for name, found in sorted(faults.items()):
-        print(
-            f"  {name:28} named {sum(hit for hit, _, _ in found)}/{len(found)}, first {sum(first for _, first, _ in found)}"
-        )
+        named, headed = sum(hit for hit, _, _ in found), sum(first for _, first, _ in found)
+        print(f"  {name:28} named {named}/{len(found)}, first {headed}")
     every = [one for found in faults.values() for one in found]
     hits, first = sum(hit for hit, _, _ in every), sum(first for _, first, _ in every)
     odd = [hit for hit, _, unseen in every if unseen]
-    print(
-        f"faults: named {fraction(hits, len(every))} (odd seeds {fraction(sum(odd), len(odd))}), first {fraction(first, len(every))}"
-    )
+    seen = f"named {fraction(hits, len(every))} (odd seeds {fraction(sum(odd), len(odd))})"
+    print(f"faults: {seen}, first {fraction(first, len(every))}")
     print(f"healthy: {fraction(len(alarmed), healthy)} with an alarm{': ' if alarmed else ''}{'; '.join(alarmed)}")
     return {
         "lab_faults": len(every),

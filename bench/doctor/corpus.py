@@ -1,18 +1,15 @@
 """The labelled real runs, diagnosed: which findings answer which labels."""
 
 import csv
-import os
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.corpus import Label, labels
+from tests.support.corpus import Label, labels, opened
 
 from rlprobe.doctor.catalog import entries
 from rlprobe.doctor.engine import diagnose
 from rlprobe.doctor.finding import Diagnosis, Finding
-from rlprobe.opening import open_run
 
 IDS = Path(__file__).with_name("ids.csv")
 
@@ -55,10 +52,7 @@ def read(verdicts: frozenset[str] | None = None) -> Iterator[Read]:
     for label in labels():
         if verdicts is not None and label.verdict not in verdicts:
             continue
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "run.jsonl")
-            Path(path).write_bytes(label.text())
-            yield Read(label=label, diagnosis=diagnose(open_run(path)))
+        yield Read(label=label, diagnosis=diagnose(opened(label)))
 
 
 def _answered() -> dict[str, frozenset[str]]:

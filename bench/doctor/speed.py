@@ -9,10 +9,10 @@ import time
 from pathlib import Path
 
 import numpy as np
-from rlprobe.recording.convert import write_recording
 
 from bench.doctor.healthy import healthy_run
 from rlprobe.doctor.engine import Doctor
+from rlprobe.recording.convert import write_recording
 from rlprobe.recording.run import Batch, MemoryFeed, Run
 
 

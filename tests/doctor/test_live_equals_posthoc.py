@@ -1,26 +1,16 @@
 """Law 1: rows 0..n give the same diagnosis whether they came one by one, in chunks or at once."""
 
-import tempfile
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from rlprobe.doctor.engine import Doctor, diagnose
 from rlprobe.doctor.finding import Diagnosis
-from rlprobe.opening import open_run
 from rlprobe.recording.run import Batch, MemoryFeed, Run
-from tests.support.corpus import Label, labels
+from tests.support.corpus import Label, labels, opened
 
 FAST = 12  # runs of the corpus that the quick test cuts up
-
-
-def _run(label: Label) -> Run:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "run.jsonl"
-        path.write_bytes(label.text())
-        return open_run(path)
 
 
 def _pieces(run: Run, cuts: list[int]) -> list[Batch]:
@@ -63,7 +53,7 @@ def _told(diagnosis: Diagnosis) -> tuple[object, ...]:
 
 
 def _check(label: Label, seed: int) -> None:
-    run = _run(label)
+    run = opened(label)
     at_once = diagnose(Run(MemoryFeed("whole", _pieces(run, []))))
     rng = np.random.default_rng(seed)
     some = sorted(set(rng.integers(1, max(2, run.rows), size=7).tolist()) - {run.rows})

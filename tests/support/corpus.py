@@ -3,8 +3,12 @@
 import csv
 import gzip
 import os
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+
+from rlprobe.opening import open_run
+from rlprobe.recording.run import Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +32,14 @@ def runs_directory() -> Path | None:
     beside = Path(__file__).resolve().parents[3] / "shared" / "data"
     root = Path(os.environ.get("RLPROBE_SHARED_DATA", beside))
     return root / "runs" if (root / "runs" / "labels.csv").is_file() else None
+
+
+def opened(label: Label) -> Run:
+    """The labelled run, read as the log that it is."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.jsonl"
+        path.write_bytes(label.text())
+        return open_run(path)
 
 
 def labels() -> list[Label]:

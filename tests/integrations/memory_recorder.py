@@ -7,13 +7,13 @@ from pathlib import Path
 class MemoryRecorder:
     """Steps merge by key, the last value wins; samples and events are kept in order."""
 
-    def __init__(self, run_dir: Path, *, algorithm: str = "", model: str = "", config: object = None) -> None:
-        self.run_dir, self.algorithm, self.model, self.config = run_dir, algorithm, model, config
+    def __init__(self, run_dir: Path, **facts: object) -> None:
+        self.run_dir, self.facts = run_dir, facts
         self.steps: dict[int, dict[str, float]] = {}
         self.samples: list[tuple[int, Mapping[str, list[object]]]] = []
         self.events: list[tuple[str, int | None, dict[str, object]]] = []
         self.should_stop = False
-        self.closed = False
+        self.closed = self.crashed = False
 
     def log_step(self, step: int, metrics: Mapping[str, float]) -> None:
         self.steps.setdefault(step, {}).update({name: float(value) for name, value in metrics.items()})
@@ -27,6 +27,9 @@ class MemoryRecorder:
 
     def flush(self) -> None:
         pass
+
+    def mark_crashed(self) -> None:
+        self.crashed = True
 
     def close(self) -> None:
         self.closed = True

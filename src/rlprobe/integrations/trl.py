@@ -11,6 +11,7 @@ from rlprobe.integrations.guard import HookGuard
 from rlprobe.integrations.trl_callback import AVAILABLE, INSTALL, RlprobeCallback, SessionCallback, open_recorder
 from rlprobe.integrations.trl_settings import algorithm_of, describe
 from rlprobe.recorder.recorder import Recorder
+from rlprobe.recorder.sampling import CAPTURES, Capture
 
 if TYPE_CHECKING:
     from rlprobe.integrations.trl_session import Session
@@ -19,10 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["Attachment", "RlprobeCallback", "attach"]
 
 SUPPORTED = ("grpo", "rloo")
-CAPTURES = ("scalars", "default", "tokens", "all")
 
 
-def attach(trainer: object, run_dir: str | Path, *, capture: str = "default") -> "Attachment":
+def attach(trainer: object, run_dir: str | Path, *, capture: Capture = "default") -> "Attachment":
     """Record a GRPOTrainer or RLOOTrainer of TRL into `run_dir`. Call it before `trainer.train()`.
 
     Nothing is changed in what the trainer computes: logs and weights are bit-identical with and without.
@@ -30,15 +30,15 @@ def attach(trainer: object, run_dir: str | Path, *, capture: str = "default") ->
     Args:
         trainer: the trainer, ready to train. On other ranks than the first nothing is recorded.
         run_dir: directory of the recording; one that exists is continued with a new segment.
-        capture: "scalars" records metrics alone; "default" also samples, thinned to a budget; "tokens" also per-token
-            arrays of those; "all" every sample with its tokens.
+        capture: "scalars" records metrics alone; "samples" also chosen samples of each step; "tokens" those with their
+            per-token arrays; "default" the same within a budget; "all" every sample with its tokens.
 
     Returns:
         The attachment; `close()` it when the run is over, or let the end of the process do it.
 
     Raises:
         TypeError: the trainer is none of those, or has been attached already.
-        ValueError: capture is not one of the four.
+        ValueError: capture is not one of those.
         ImportError: TRL is not installed.
     """
     if not AVAILABLE:
@@ -60,12 +60,13 @@ class Attachment:
         recorder: for events and metrics of your own; None on ranks that do not record.
     """
 
-    def __init__(self, trainer: "Trainer", run_dir: Path, *, capture: str) -> None:
+    def __init__(self, trainer: "Trainer", run_dir: Path, *, capture: Capture) -> None:
         self._trainer, self._run_dir, self._capture = trainer, run_dir, capture
         self._guard = HookGuard(self._report)
         self.recorder: Recorder | None = None
         self._session: Session | None = None
         self._callback: object = None
+        self._trained = False
         if trainer.is_world_process_zero():
             self._open()
 
@@ -91,15 +92,7 @@ class Attachment:
         from rlprobe.integrations.trl_session import Session  # needs torch, which importing rlprobe must not
 
         trainer = self._trainer
-        about = describe(trainer)
-        self.recorder = open_recorder(
-            self._run_dir,
-            algorithm=about.algorithm,
-            model=about.model,
-            settings=about.settings,
-            configuration=dict(about.configuration) | {"capture": self._capture},
-            packages=about.versions,
-        )
+        self.recorder = self._new_recorder()
         self._session = Session(trainer, self.recorder, self._guard, capture=self._capture)
         self._session.hooks.install()
         wraps = self._session.hooks.wraps
@@ -110,20 +103,44 @@ class Attachment:
         for name in wraps.missing:
             self._report(name, "AttributeError", "this trainer has no such method", "")
 
+    def _new_recorder(self) -> Recorder:
+        about = describe(self._trainer)
+        return open_recorder(
+            self._run_dir,
+            algorithm=about.algorithm,
+            model=about.model,
+            settings=about.settings,
+            configuration=about.configuration,
+            capture=self._capture,
+        )
+
     def _watched_train(self, trainer: "Trainer") -> object:
-        """train() that records what kills it: the trainer calls no callback then."""
+        """train() that records what kills it, since no callback is called then. Each call is a segment of its own."""
         original = trainer.train  # type: ignore[attr-defined]  # every trainer has it
 
         def train(*args: object, **kwargs: object) -> object:
+            with self._guard("before train"):
+                self._begin()
             try:
                 return original(*args, **kwargs)
             except BaseException as error:
-                if self._session is not None:
-                    with self._guard("crash"):
-                        self._session.crashed(error)
+                with self._guard("crash"):
+                    self._crashed(error)
                 raise
 
         return train
+
+    def _begin(self) -> None:
+        if self._trained and self._session is not None and self.recorder is not None:
+            self.recorder.close()
+            self.recorder = self._session.recorder = self._new_recorder()
+        self._trained = True
+
+    def _crashed(self, error: BaseException) -> None:
+        """Record it and close: whoever catches the error may train again, in a new segment."""
+        if self._session is not None and self.recorder is not None:
+            self._session.crashed(error)
+            self.recorder.close()
 
     def _report(self, hook: str, kind: str, message: str, frames: str) -> None:
         if self.recorder is not None:

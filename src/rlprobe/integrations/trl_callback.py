@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from rlprobe.integrations.guard import HookGuard
-from rlprobe.integrations.trl_keys import canonical, evaluation_name, number
-from rlprobe.integrations.trl_settings import algorithm_of, arguments_of, model_name, settings_of, versions
+from rlprobe.integrations.trl_keys import METADATA, canonical, evaluation_name, number
+from rlprobe.integrations.trl_settings import algorithm_of, arguments_of, model_name, settings_of
 from rlprobe.recorder.recorder import Recorder
+from rlprobe.recorder.sampling import Capture
 
 if TYPE_CHECKING:
     from rlprobe.integrations.trl_session import Session
@@ -114,7 +115,6 @@ class RlprobeCallback(Base):  # type: ignore[misc]  # transformers is not there 
                 model=model_name(model),
                 settings=settings_of(args, model),
                 configuration={"arguments": arguments_of(args), "capture": "callback"},
-                packages=versions(),
             )
             self._recorder.log_event("train_begin", step=state.global_step)
             log.warning(
@@ -163,11 +163,19 @@ def open_recorder(
     model: str,
     settings: Mapping[str, object],
     configuration: Mapping[str, object],
-    packages: Mapping[str, str],
+    capture: Capture = "default",
 ) -> Recorder:
     """A recorder that knows how the trainer was set up."""
-    config = {"framework": "trl", "settings": settings, "configuration": configuration, "versions": packages}
-    return Recorder(run_dir, algorithm=algorithm, model=model, config=config)
+    return Recorder(
+        run_dir,
+        algorithm=algorithm,
+        model=model,
+        framework="trl",
+        settings=settings,
+        config=configuration,
+        metadata=METADATA,
+        capture=capture,
+    )
 
 
 def learning_rate(optimizer: object) -> float | None:

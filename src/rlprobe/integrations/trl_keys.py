@@ -5,7 +5,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from rlprobe.recording.run import Metadata
+
 Fold = Literal["mean", "min", "max", "last"]
+
+METADATA: Mapping[str, Metadata] = {
+    "kl_mean": Metadata(unit="nats/token", estimator="k3", pair="policy/reference", per="token"),
+    "kl_max": Metadata(unit="nats/token", estimator="k3", pair="policy/reference", per="token"),
+    "kl_old_mean": Metadata(unit="nats/token", estimator="k3", pair="policy/old", per="token"),
+    "trl/kl": Metadata(
+        unit="nats/token",
+        pair="policy/reference",
+        per="token",
+        key="kl",
+        note="as TRL logs it: RLOO k1 at scoring time, GRPO k3 times the ratio with use_bias_correction_kl",
+    ),
+    "advantage_reward_disagreement_fraction": Metadata(unit="fraction", note="of the samples where neither is zero"),
+    "tokens_per_second": Metadata(unit="tokens/second", note="prompt and completion tokens of this process"),
+}
 
 _COMPONENT = re.compile(r"(?P<set>.+_)?rewards/(?P<function>.+)/mean")
 

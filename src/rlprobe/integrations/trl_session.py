@@ -1,8 +1,8 @@
 """One attachment at work: turns what the hooks collected into rows and events of the recording."""
 
 import os
+import threading
 import time
-import traceback
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -14,10 +14,11 @@ from rlprobe.integrations.trl_keys import canonical, evaluation_name, fold, numb
 from rlprobe.integrations.trl_step import StepRecord, loss_columns, loss_metrics
 from rlprobe.integrations.trl_trainer import Trainer
 from rlprobe.integrations.trl_weights import ReferenceProbe, UpdateProbe, due
+from rlprobe.recorder.lifelines import crash_fields
 from rlprobe.recorder.recorder import Recorder
+from rlprobe.recorder.sampling import Capture
 
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
-CRASH_FRAMES = 12  # innermost frames of the traceback kept in a crash event
 
 
 class Session:
@@ -27,12 +28,12 @@ class Session:
         trainer: the trainer.
         recorder: where rows and events go.
         guard: what every hook runs under.
-        capture: "scalars", "default", "tokens" or "all".
+        capture: which sample rows the recorder keeps; without token arrays none are made.
     """
 
-    def __init__(self, trainer: Trainer, recorder: Recorder, guard: HookGuard, *, capture: str) -> None:
-        self.trainer, self.recorder, self.capture = trainer, recorder, capture
-        self.hooks = Hooks(trainer, guard, with_tokens=capture in ("tokens", "all"))
+    def __init__(self, trainer: Trainer, recorder: Recorder, guard: HookGuard, *, capture: Capture) -> None:
+        self.trainer, self.recorder = trainer, recorder
+        self.hooks = Hooks(trainer, guard, with_tokens=capture not in ("scalars", "samples"))
         self._update: UpdateProbe | None = None
         self._reference: ReferenceProbe | None = None
         self._first_step = 0
@@ -46,7 +47,7 @@ class Session:
         self._consumed.clear()
         self.recorder.log_event("train_begin", step=step)
         if step > 0:
-            self.recorder.log_event("resume", step=step)
+            self.recorder.log_event("resume", step, from_step=step)
         self._update = UpdateProbe(self.trainer.model)
         reference, adapters = self.trainer.ref_model, getattr(self.trainer.model, "peft_config", None)
         if reference is not None:
@@ -120,16 +121,9 @@ class Session:
         if record.number == step + 1:
             self.recorder.log_step(record.number, self._metrics(record))
             self._log_rollouts(record.number, record)
-        frames = traceback.format_list(traceback.extract_tb(error.__traceback__)[-CRASH_FRAMES:])
-        interrupted = isinstance(error, KeyboardInterrupt)
-        self.recorder.log_event(
-            "signal" if interrupted else "crash",
-            step=step + 1,
-            error=type(error).__name__,
-            message=str(error)[:2000],
-            traceback="".join(frames),
-        )
-        self.recorder.flush()
+        if not isinstance(error, KeyboardInterrupt):  # the recorder's signal handler told that
+            self.recorder.log_event("crash", step + 1, **crash_fields(error, threading.current_thread().name))
+        self.recorder.mark_crashed()
 
     def _metrics(self, record: StepRecord) -> dict[str, float]:
         """Everything that is known of a step, what was computed from all samples over what the trainer sums up."""
@@ -141,13 +135,7 @@ class Session:
         if getattr(self.trainer, "scale_rewards", "group") == "batch" or self.hooks.rules.normalize_each:
             out.pop("zero_variance_group_fraction", None)  # TRL's is of the batch then, not of groups
         own = loss_metrics(record, whole_sequences=self.hooks.whole_sequences)
-        if self.trainer.accelerator.num_processes > 1 or self.hooks.rloo:
-            kl = out.get("kl_mean")  # RLOO's own is of the rollout, another estimator; on several ranks ours is local
-            if kl is not None and self.hooks.rloo:
-                out["trl/kl"] = out.pop("kl_mean")
-            own = {name: value for name, value in own.items() if name not in out}
-        else:
-            own = {name: value for name, value in own.items() if name != "entropy_mean" or name not in out}
+        self._choose(out, own)
         out |= own
         out |= combined([(len(each), each.metrics()) for each in record.rollouts])
         out |= self._loss_terms(record, own)
@@ -157,6 +145,18 @@ class Session:
         if record.rollouts and (seconds := record.facts.get("step_seconds")):
             out["tokens_per_second"] = sum(each.tokens for each in record.rollouts) / seconds
         return out
+
+    def _choose(self, raw: dict[str, float], own: dict[str, float]) -> None:
+        """Leave one of two values for a metric: the trainer's where it is of every rank, ours for the divergence.
+
+        TRL's `kl` is of scoring time in RLOO and may be multiplied by the ratio in GRPO; it is kept under its own name.
+        """
+        if self.trainer.accelerator.num_processes > 1 and not self.hooks.rloo:
+            own.pop("kl_mean", None)
+        elif "kl_mean" in own and "kl_mean" in raw:
+            raw["trl/kl"] = raw.pop("kl_mean")
+        for name in raw.keys() & own.keys():
+            del own[name]
 
     def _raw_metrics(self) -> dict[str, float]:
         """The trainer's own metrics of this step, before it averages them over logging steps and drops NaN."""
@@ -201,9 +201,10 @@ class Session:
         if self._halted or not self.recorder.should_stop:
             return False
         self._halted = True
-        alone = self.trainer.accelerator.num_processes == 1
-        self.recorder.log_event("halt", step=step, honoured=alone)
-        return alone
+        if self.trainer.accelerator.num_processes == 1:
+            return True
+        self.recorder.log_event("custom", step, message="asked to halt, not done: training runs in several processes")
+        return False
 
 
 def scores_of(logs: Mapping[str, object]) -> dict[str, float]:

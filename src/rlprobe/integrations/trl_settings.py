@@ -1,12 +1,9 @@
-"""What can be known of a TRL trainer before it trains: algorithm, settings, configuration, versions."""
+"""What can be known of a TRL trainer before it trains: algorithm, settings, configuration."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 
 from rlprobe.recording.settings import SETTINGS
-
-PACKAGES = ("trl", "transformers", "torch", "accelerate", "peft", "datasets", "tokenizers", "vllm", "deepspeed")
 
 _ALGORITHMS = {"GRPOTrainer": "grpo", "RLOOTrainer": "rloo", "DPOTrainer": "dpo", "OnlineDPOTrainer": "online_dpo"}
 _ALGORITHMS |= {f"{name.removesuffix('Trainer')}Config": algorithm for name, algorithm in _ALGORITHMS.items()}
@@ -21,14 +18,12 @@ class Description:
         model: name or path of the model.
         settings: canonical setting -> value, as far as the trainer has a word for it.
         configuration: everything else, JSON values only.
-        versions: package -> version, of those that are installed.
     """
 
     algorithm: str
     model: str
     settings: Mapping[str, object]
     configuration: Mapping[str, object]
-    versions: Mapping[str, str]
 
 
 def algorithm_of(instance: object) -> str:
@@ -64,7 +59,6 @@ def describe(trainer: object) -> Description:
         model=model_name(model),
         settings=settings,
         configuration=configuration,
-        versions=versions(),
     )
 
 
@@ -105,17 +99,6 @@ def has_old_logprobs(trainer: object) -> bool:
     block = int(getattr(args, "steps_per_generation", 1) or 1) * int(getattr(args, "num_iterations", 1) or 1)
     corrected = getattr(args, "use_vllm", False) and getattr(args, "vllm_importance_sampling_correction", False)
     return int(getattr(args, "gradient_accumulation_steps", 1)) % block != 0 or bool(corrected)
-
-
-def versions() -> dict[str, str]:
-    """Versions of the packages that shape a TRL run."""
-    found = {}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
 
 
 def model_name(model: object) -> str:

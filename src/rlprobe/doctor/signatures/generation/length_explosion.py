@@ -18,11 +18,11 @@ SIGNATURE = Signature(
     scale="log",
     thresholds=(
         Threshold(
-            "growth", 2.0, "times the median of the first ten rows",
+            "growth", 2.5, "times the median of the first ten rows",
             "longer than this without gain; healthy runs grew up to 2.2 times with rising reward, a failing one 4.2 times",
             1.2,
         ),
-        Threshold("gain", 1.5, "standard errors", "accuracy, or where it is not logged the reward, above its start by more than this pays for the length"),
+        Threshold("gain", 1.0, "standard errors", "accuracy, or where it is not logged the reward, above its start by more than this pays for the length"),
     ),
     title="Completions grow without gain",
     explanation="Completions grow to {times} times their first length ({after} tokens) and accuracy does not rise with it.",

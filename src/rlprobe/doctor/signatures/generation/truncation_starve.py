@@ -22,7 +22,7 @@ SIGNATURE = Signature(
             "cut over 20 rows; real failing runs held 0.45 to 1.0, healthy ones ended below 0.3", 0.0, 1.0,
         ),
         Threshold(
-            "falling", 0.65, "fraction of the highest 20-row mean",
+            "falling", 0.65, "fraction of the highest mean of 20 or of 8 rows",
             "below it the policy is learning to finish; failing runs stayed above 0.8, healthy ones fell below 0.5", 0, 1,
         ),
         Threshold("total", 0.95, "fraction of completions", "beyond it a rising reward does not excuse truncation", 0, 1),
@@ -57,15 +57,18 @@ def judge(rows: Rows) -> Judgement:
     real = at_the_cap(rows, recent, WINDOW)
 
     high, total = rows.limit("high"), recent >= rows.limit("total")
-    stuck = enough & (recent >= high) & (recent >= rows.limit("falling") * peak)
+    now = rows.recent("now", cut.values, cut.fresh, width=8)
+    lately = np.where(seen >= 8, now, np.nan)
+    highest = rows.carried_max("highest lately", lately)
+    falling = (recent < rows.limit("falling") * peak) | (now < rows.limit("falling") * highest)
+    stuck = enough & (np.minimum(recent, now) >= high) & ~falling
     excused = (gain > rows.limit("gain")) & ~total
     growing = enough & (recent >= rows.limit("growing")) & (lowest <= recent / 3) & (gain < -rows.limit("loss"))
     evidence = np.fmax(
         rows.level("high", cut.values > 0.75 * high, cut.fresh),
         np.where(growing, rows.level("growing", cut.values > rows.limit("growing"), cut.fresh), -np.inf),
     )
-    now = rows.recent("now", cut.values, cut.fresh, width=8)
-    flat = rows.carried_min("lowest start", np.where(seen >= 8, now, np.nan)) >= 0.75 * high
+    flat = rows.carried_min("lowest lately", lately) >= 0.75 * high
     return Judgement(
         fires=(evidence >= rows.alarm) & real & ((stuck & ~excused) | growing),
         holds=real & (now >= 0.75 * np.fmin(high, recent)) & ((recent >= 0.75 * high) | growing) & ~excused,

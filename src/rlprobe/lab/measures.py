@@ -9,6 +9,7 @@ from rlprobe.lab import advantages
 from rlprobe.lab.losses import kl_tokens
 from rlprobe.lab.policy import BoolArray, FloatArray
 from rlprobe.lab.recipe import Recipe
+from rlprobe.lab.rewards import formatted
 from rlprobe.lab.rollout import Rollout
 from rlprobe.lab.update import Update
 from rlprobe.lab.vocabulary import FOREIGN, TOOL, IntArray
@@ -40,6 +41,7 @@ def _rewards(recipe: Recipe, rollout: Rollout) -> Row:
         "reward_max": float(totals.max()),
         "reward_nonfinite_count": float((~np.isfinite(totals)).sum()),
         "accuracy_fraction": float(rollout.right.mean()),
+        "format_fraction": float(np.mean([formatted("", text) for text in rollout.texts])),
         "length_reward_correlation": _length_correlation(rollout),
         "reward_text_mismatch_fraction": float(
             np.mean([a != b for a, b in zip(rollout.texts, rollout.handed, strict=True)])
@@ -48,8 +50,6 @@ def _rewards(recipe: Recipe, rollout: Rollout) -> Row:
     for part, values in zip(recipe.parts, rollout.rewards, strict=True):
         row[f"reward_component_mean/{part.name}"] = float(values.mean())
         row[f"reward_component_std/{part.name}"] = float(values.std(ddof=1))
-        if part.name == "format":
-            row["format_fraction"] = float(values.mean())
     if recipe.log_truth:
         row["true_reward_mean"] = row["accuracy_fraction"]
     if recipe.kl_in_reward:

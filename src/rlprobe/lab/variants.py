@@ -20,18 +20,6 @@ def _one_spike(returned: FloatArray, state: State) -> FloatArray:
     return returned * (30.0 if state.step == int(_SPIKE * state.steps) else 1.0)
 
 
-PPO = replace(
-    BASE,
-    algorithm="ppo",
-    task=Task(operations="=+", taught="=+~"),
-    parts=(_CORRECT,),
-    kl_in_reward=True,
-    passes=2,
-    minibatches=2,
-    learning_rate=5e-4,
-    value_rate=2e-3,
-)
-
 VARIANTS: tuple[Variant, ...] = (
     Variant(
         name="healthy-grpo",
@@ -85,7 +73,17 @@ VARIANTS: tuple[Variant, ...] = (
         name="healthy-ppo",
         description="PPO with a value head: explained variance is poor at first.",
         look_alike_of=("VALUE_DIVERGENCE", "CLIP_SATURATION"),
-        recipe=PPO,
+        recipe=replace(
+            BASE,
+            algorithm="ppo",
+            task=Task(operations="=+", taught="=+~"),
+            parts=(_CORRECT,),
+            kl_in_reward=True,
+            passes=2,
+            minibatches=2,
+            learning_rate=5e-4,
+            value_rate=2e-3,
+        ),
     ),
     Variant(
         name="healthy-dpo",

@@ -8,7 +8,6 @@ from rlprobe.lab.catalog import BASE, Fault
 from rlprobe.lab.policy import FloatArray, Weights
 from rlprobe.lab.recipe import Seams, State
 from rlprobe.lab.sampler import rounded
-from rlprobe.lab.variants import PPO
 
 _BFLOAT16_BITS = 8  # of mantissa
 _FIRST_SCALE, _GROWTH_STEPS = 2.0**12, 6  # of a loss scaler that doubles and never looks back
@@ -98,6 +97,6 @@ FAULTS: tuple[Fault, ...] = (
         name="value-diverges",
         description="PPO whose value head learns with a rate far too large.",
         signatures=("VALUE_DIVERGENCE",),
-        recipe=replace(PPO, value_rate=0.05),
+        recipe=replace(BASE, algorithm="ppo", kl_in_reward=True, passes=2, value_rate=0.05),
     ),
 )

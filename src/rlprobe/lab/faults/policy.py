@@ -133,15 +133,17 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         name="positives-muted",
-        description="Right answers weigh a fiftieth of wrong ones, over four passes: they lose likelihood too.",
+        description="Right answers weigh a thousandth of wrong ones: pushing those down takes the right ones along.",
         signatures=("LIKELIHOOD_DISPLACEMENT",),
         recipe=replace(
             BASE,
+            task=Task(wrong=1.0),
             parts=(_CORRECT,),
-            coefficients=Coefficients(kl=0.0, clip_low=0.99),
-            passes=4,
-            learning_rate=4e-3,
-            seams=Seams(credited=lambda given, totals, state: np.where(given < 0, given, 0.02 * given)),
+            coefficients=Coefficients(kl=0.0),
+            loss_scale="sequence",
+            sampling=replace(BASE.sampling, cap=32),
+            learning_rate=1e-3,
+            seams=Seams(credited=lambda given, totals, state: np.where(given < 0, given, 0.001 * given)),
         ),
     ),
     Fault(

@@ -3,6 +3,7 @@
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
 
+START = 8  # first observations that the norm is compared with: one that grows from the start must not hide itself
 WINDOW = 60  # observations in which spikes are counted
 
 SIGNATURE = Signature(
@@ -50,7 +51,7 @@ SIGNATURE = Signature(
 def judge(rows: Rows) -> Judgement:
     """Fires when the norm has settled far above its start without gain, or when spikes are frequent."""
     norm = rows.series("grad_norm")
-    start = rows.baseline("grad_norm").level
+    start = rows.baseline("grad_norm", START).level
     smooth = rows.smooth("grad_norm")
     surging = norm.values > rows.limit("surge") * start
     evidence = rows.level("surging", surging, norm.fresh)

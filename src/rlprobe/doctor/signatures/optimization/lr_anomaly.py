@@ -16,6 +16,7 @@ SIGNATURE = Signature(
     helps=("weight_update_ratio", "kl_mean"),
     shows=("learning_rate", "weight_update_ratio", "reward_mean", "kl_mean"),
     scale="log",
+    lasting=True,  # what a step too large has overwritten does not come back with the schedule
     minimum_rows=10,
     thresholds=(
         Threshold("jump", 3.0, "times the highest rate so far", "no schedule rises like this after its warm-up"),

@@ -37,10 +37,10 @@ SIGNATURE = Signature(
 
 
 def judge(rows: Rows) -> Judgement:
-    """Fires when several rows in a row changed no weight despite gradient and learning rate, or skipped the update."""
+    """Fires when several rows in a row changed no weight although there was a gradient, or skipped the update."""
     ratio, changed = rows.series("weight_update_ratio"), rows.series("weight_changed_fraction")
     skipped = rows.series("skipped_update_fraction")
-    pushed = ~(rows.series("grad_norm").values == 0) & ~(rows.series("learning_rate").values == 0)
+    pushed = ~(rows.series("grad_norm").values == 0)
     frozen = (ratio.fresh & (ratio.values == 0)) | (changed.fresh & (changed.values < rows.limit("changed")))
     since = rows.streak("frozen", frozen & pushed, ratio.fresh | changed.fresh, gap=0)
     length = (rows.index - since + 1) * (since >= 0)

@@ -61,7 +61,8 @@ def judge(rows: Rows) -> Judgement:
     by_token = str(rows.setting("loss_type")).startswith("token")
     broad = by_token or not rows.number("clip_high", 1.0) < rows.limit("narrow")
     clipped = (clip.values > rows.limit("fraction")) & (rows.observations("clip_fraction") > WARM_UP) & broad
-    overflow = rows.nonfinite("ratio_max") > 0
+    # A ratio that had been large overflows; one that had been moderate is poisoned, which is another failure.
+    overflow = (rows.nonfinite("ratio_max") > 0) & (rows.highest("ratio_max") > rows.limit("cap"))
     beyond = overflow | (top.values > rows.limit("ratio")) | _stuck(rows)
     apart = (mean.values > rows.limit("mean")) | (mean.values < 1 / rows.limit("mean"))
     seen = top.fresh | overflow

@@ -55,8 +55,10 @@ def judge(rows: Rows) -> Judgement:
         rows.recent("off", off, ratio.fresh, width=5) > 0.5
     )
     still = still | (rows.recent("still cut", cut, sampled.fresh, width=5) > 0.5)
+    # A sharper policy loses less of its mass to the filter: the ratio nears one and the mismatch stays.
+    nearly = (abs(rows.smooth("ratio_mean") - 1) > rows.limit("ratio") / 3) & single
     evidence = negative.clip(min=moved).clip(min=lost)
-    return Judgement(fires=(evidence >= rows.alarm) & still, holds=still, log_evidence=evidence)
+    return Judgement(fires=(evidence >= rows.alarm) & still, holds=still | nearly, log_evidence=evidence)
 
 
 def _exact_sampler(rows: Rows) -> BoolArray:

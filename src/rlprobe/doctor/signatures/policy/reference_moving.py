@@ -34,7 +34,8 @@ def judge(rows: Rows) -> Judgement:
     """Fires when the reference's weights change, or when KL stays zero for long beside updates that are known to work."""
     drift, kl, update = rows.series("reference_drift"), rows.series("kl_mean"), rows.series("weight_update_ratio")
     meant = rows.setting("sync_reference") is True
-    drifts = drift.fresh & (drift.values > rows.limit("drift"))
+    # A reference that was another model from the start differs by a constant: only growth is movement.
+    drifts = drift.fresh & (drift.values > rows.lowest("reference_drift") + rows.limit("drift"))
     moves = rows.mean("weight_update_ratio", 5) > rows.limit("update")
     flat = kl.fresh & (abs(kl.values) <= rows.limit("zero")) & update.fresh & moves
     since = rows.streak("flat", flat | drifts, kl.fresh | drift.fresh, gap=0)

@@ -35,6 +35,7 @@ SIGNATURE = Signature(
         Threshold(
             "effective", 0.3, "fraction of samples", "fewer effective samples than that carry the update", high=1.0
         ),
+        Threshold("known", 0.5, "updates", "a staleness above it explains a gap"),
         Threshold("severe", 0.5, "nats/token", "above it the sampler is another policy"),
     ),
     title="Sampler and trainer disagree on log-probs",
@@ -55,6 +56,7 @@ def judge(rows: Rows) -> Judgement:
     """Fires when a gap has settled above what numeric noise gives, or has grown out of its own first rows."""
     gap = rows.smooth(GAP)
     start = rows.baseline(GAP, START).level
+    lagged = rows.smooth("staleness_mean") > rows.limit("known")  # older samples differ by right
     grown = (gap > rows.limit("growth") * start) & (gap > rows.limit("least"))
     wide = (gap > rows.limit("gap")) | grown
     bounds: tuple[tuple[str, BoolArray], ...] = (
@@ -71,7 +73,7 @@ def judge(rows: Rows) -> Judgement:
     evidence = rows.exact(fires)
     for name, beyond in bounds:
         found = rows.level(name, beyond, rows.series(name).fresh)
-        fires, holds = fires | ((found >= rows.alarm) & beyond), holds | beyond
+        fires, holds = fires | ((found >= rows.alarm) & beyond & ~lagged), holds | (beyond & ~lagged)
         evidence = evidence.clip(min=found)
     return Judgement(fires=fires, holds=holds, log_evidence=evidence, critical=gap > rows.limit("severe"))
 

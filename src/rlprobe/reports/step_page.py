@@ -27,9 +27,10 @@ def render_step(facts: Step, *, width: int, color: bool, verbose: bool = False) 
     for stage, values in groupby(facts.values, key=lambda value: value.stage):
         grid = Table.grid(padding=(0, 2))
         for value in values:
-            before = "" if value.previous is None else f"before {say.quantity(value.previous, value.unit)}"
-            note = say.plain(value.metadata.note) if verbose else ""
-            cells = (value.metric, say.quantity(value.value, value.unit), before, note)
+            now, earlier = (say.quantity(number, value.unit) for number in (value.value, value.previous))
+            before = "" if value.previous is None or earlier == now else f"before {earlier}"
+            note = value.metadata.note if verbose else ""
+            cells = (value.metric, now, before, note)
             grid.add_row(*(Text(say.plain(cell), style=style) for cell, style in zip(cells, STYLES, strict=True)))
         blocks += [Text(), Text(stage, style="bold"), _inset(grid)]
     blocks += _events(facts.events) + _samples(facts.samples, facts.step, verbose=verbose)

@@ -35,15 +35,17 @@ class Condensed:
         if self.rows > len(self._steps):
             self._steps = np.concatenate([self._steps, np.zeros(self.rows + 64, dtype=np.int64)])
         new = np.arange(before, self.rows)
-        self._steps[before : self.rows] = self._run.steps[
-            np.where(new < FULL, new, FULL + (new - FULL + 1) * BLOCK - 1)
-        ]
+        self._steps[before : self.rows] = self._run.steps[_last_run_row(new)]
         return self.rows
 
     @property
     def steps(self) -> IntArray:
         """(rows,) step of each condensed row: the last step of its block."""
         return self._steps[: self.rows]
+
+    def segments(self, start: int, stop: int) -> IntArray:
+        """(stop - start,) segment index of each condensed row: that of its block's last row."""
+        return np.asarray(self._run.row_segments[_last_run_row(np.arange(start, stop))])
 
     def first_step(self, row: int) -> int:
         """Step of the first run row of a condensed row."""
@@ -67,6 +69,10 @@ class Condensed:
             column = self._columns[name] = _Condensed(name)
         column.extend(self._run, self.rows)
         return column
+
+
+def _last_run_row(rows: IntArray) -> IntArray:
+    return np.where(rows < FULL, rows, FULL + (rows - FULL + 1) * BLOCK - 1)
 
 
 def condensed_row(row: int) -> int:

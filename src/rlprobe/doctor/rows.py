@@ -85,6 +85,11 @@ class Rows:
         return self._memory.condensed.steps[self.start : self.stop]
 
     @property
+    def segments(self) -> IntArray:
+        """(n,) index of the session that recorded each row; it grows by one where training was resumed."""
+        return self._memory.condensed.segments(self.start, self.stop)
+
+    @property
     def manifest(self) -> Manifest:
         """What is known of the run as a whole."""
         return self._memory.run.manifest

@@ -55,7 +55,8 @@ def _line(run: Listed) -> tuple[str, str, str, str]:
     worst = told.worst_finding()
     named = "" if worst is None else f"{phrases.name(worst)} since step {worst.onset_step}"
     last = say.MISSING if told.steps is None else str(told.steps[1])
-    return told.verdict, last, phrases.state(told.state), named
+    state = say.MISSING if told.state == "unknown" else phrases.state(told.state)
+    return told.verdict, last, state, named
 
 
 def _entry(run: Listed) -> Mapping[str, object]:

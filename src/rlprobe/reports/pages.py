@@ -20,7 +20,7 @@ class _LeftHeading(Heading):
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         self.text.justify = "left"
         self.text.stylize("bold")
-        yield from (Text(), self.text) if self.tag != "h1" else (self.text,)
+        yield self.text
 
 
 class _Page(Markdown):

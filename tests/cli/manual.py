@@ -22,7 +22,8 @@ Made from the parsers: do not edit, run the tests with `RLPROBE_UPDATE_SNAPSHOTS
 Pages fit the terminal up to 120 columns. Colours are left out when the output is no terminal, when `NO_COLOR` is set
 and when `TERM` is `dumb`. Text from logs is shown without control characters.
 
-`--json` prints one document whose `schema` names its kind and version. Fields are added, never renamed, within a version.
+`--json` prints one document whose `schema` names its kind and version.
+Within a version fields are added, never renamed.
 Numbers keep six significant digits; a number that is not finite is the string `"nan"`, `"inf"` or `"-inf"`. The text is
 ASCII, and the same input gives the same bytes.
 """

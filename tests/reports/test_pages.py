@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlprobe.doctor.finding import Diagnosis, Remedy
@@ -153,6 +153,7 @@ def poisoned(text: str) -> Diagnosis:
     )
 
 
+@settings(max_examples=40)  # three whole pages each
 @given(HOSTILE)
 def test_no_page_lets_foreign_text_reach_the_terminal_as_control(text: str):
     for page in (

@@ -107,9 +107,8 @@ def _onsets(failing: list[corpus.Read]) -> dict[str, object]:
         length = span[1] - span[0]
         errors.append(min((abs(f.onset_step - label) / length for f in answering), default=1.0))
     placed = sum(error <= 0.1 for error in errors)
-    print(
-        f"\nlate onsets: {fraction(placed, len(errors))} placed within 10 % of the run, median error {100 * median(errors):.0f} %"
-    )
+    error = 100 * median(errors)
+    print(f"\nlate onsets: {fraction(placed, len(errors))} placed within 10 % of the run, median error {error:.0f} %")
     return {"late_onsets": len(errors), "late_placed": placed}
 
 

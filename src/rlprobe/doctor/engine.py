@@ -17,6 +17,7 @@ from rlprobe.doctor.tracking import Track
 from rlprobe.recording.run import Run
 
 ENOUGH_ROWS = 20  # rows before a run without a finding may be called healthy
+MOST_REASSURANCES = 3  # on one page
 
 
 def diagnose(run: Run, *, configuration: Configuration = DEFAULT, until: int | None = None) -> Diagnosis:
@@ -50,6 +51,8 @@ class _Reassuring:
     entry: NormalEntry
     judged: int = 0
     holds: bool = False
+    also: bool = False
+    about: tuple[str, ...] = ()
     facts: dict[str, float] = field(default_factory=dict)
 
 
@@ -122,15 +125,20 @@ class Doctor:
         rows = Rows(self._memory, scope=normal.id, limits={}, alarm=0.0, start=reassuring.judged, stop=stop)
         judged = reassuring.entry.judge(rows)
         reassuring.holds = bool(judged.holds[-1])
+        reassuring.also = judged.also is not None and bool(judged.also[-1])
+        about = judged.about
+        reassuring.about = normal.shows if about is None else tuple(name for name in about if about[name][-1])
         reassuring.facts = {name: float(values[-1]) for name, values in judged.facts.items()}
         reassuring.judged = stop
 
     def _reassurances(self, findings: tuple[Finding, ...]) -> tuple[Reassurance, ...]:
+        """The heaviest of those that hold: a page that explains everything calms nobody."""
         told = {one.id for one in findings}
+        calm = [one for one in self._reassuring if one.holds and not told.intersection(one.entry.normal.unless)]
+        calm.sort(key=lambda one: (-one.entry.normal.weight, one.entry.normal.id))
         return tuple(
-            reassurance(one.entry.normal, one.facts, self._rows)
-            for one in self._reassuring
-            if one.holds and not told.intersection(one.entry.normal.unless)
+            reassurance(one.entry.normal, one.facts, one.about, self._rows, also=one.also)
+            for one in calm[:MOST_REASSURANCES]
         )
 
     def _missing(self, watched: _Watched, stop: int) -> tuple[str, ...]:
@@ -207,7 +215,8 @@ class Doctor:
             if missing:
                 silent.append(NotChecked(id=signature.id, reason="missing", missing=missing, how=signature.record))
             elif count < signature.minimum_rows and not any(t.episodes for t in watched.tracks.values()):
-                how = f"It needs {signature.minimum_rows} rows of {signature.requires[0]}; there are {count}."
+                of = f" of {signature.requires[0]}" if signature.requires else ""
+                how = f"It needs {signature.minimum_rows} rows{of}; there are {count}."
                 silent.append(NotChecked(id=signature.id, reason="too_short", missing=(), how=how))
             else:
                 checked.append(signature.id)

@@ -13,18 +13,27 @@ class Normal:
     Attributes:
         id: stable name of the look-alike.
         title: at most 60 characters, no number.
-        explanation: why it is normal in this run; {after} of each shown metric and the judgement's facts are filled in.
+        worry: what people see, in one sentence.
+        asks: the evidence that makes it normal, without which nothing is said, in one sentence.
+        explanation: why it is normal in this run; the judgement's facts and {metrics}, the names of the metrics told as
+            evidence, are filled in.
+        also: a further sentence, told where the judgement's `also` holds; facts are filled in.
         requires: metrics that it cannot do without, as in Signature.requires.
         shows: metrics told as evidence.
         unless: signatures whose finding takes the reassurance back.
+        weight: how often it makes people stop a sound run, 1 to 9; the heaviest are told first.
     """
 
     id: str
     title: str
+    worry: str
+    asks: str
     explanation: str
     requires: tuple[str, ...]
     shows: tuple[str, ...]
     unless: tuple[str, ...]
+    weight: int
+    also: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,8 +42,12 @@ class Normality:
 
     Attributes:
         holds: (n,) the look-alike is there and its evidence says that it is normal.
+        also: (n,) the definition's further sentence is true; None: it has none.
+        about: metric -> (n,) whether it is one of those spoken of; None: all that the definition shows.
         facts: numbers for the explanation, taken at the last row.
     """
 
     holds: BoolArray
+    also: BoolArray | None = None
+    about: Mapping[str, BoolArray] | None = None
     facts: Mapping[str, FloatArray] = field(default_factory=dict)

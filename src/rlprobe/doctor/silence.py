@@ -43,14 +43,18 @@ def mastered(rows: Rows) -> BoolArray:
 
     A reward that is parked where completions are cut at the cap, or below what some completion once scored, is none.
     """
-    smooth = rows.smooth("reward_mean")
-    start = rows.baseline("reward_mean", count=5).level
-    best = rows.carried_max("best reward", smooth)
-    kept = smooth >= start + KEPT * (best - start)
     top = rows.smooth("reward_max")
     better = top < rows.highest("reward_max") - ZERO * (1.0 + np.abs(top))
     cut = rows.smooth("truncated_fraction") >= UNFINISHED
-    return (rows.change("reward_mean").z >= RISEN) & kept & ~better & ~cut
+    return (rows.change("reward_mean").z >= RISEN) & kept_gain(rows) & ~better & ~cut
+
+
+def kept_gain(rows: Rows) -> BoolArray:
+    """(n,) whether the reward still has at least half of the best gain over its start. Carries state under one key."""
+    smooth = rows.smooth("reward_mean")
+    start = rows.baseline("reward_mean", count=5).level
+    best = rows.carried_max("best reward", smooth)
+    return smooth >= start + KEPT * (best - start)
 
 
 def _spread(rows: Rows) -> tuple[FloatArray, BoolArray]:

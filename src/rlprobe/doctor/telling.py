@@ -109,10 +109,12 @@ def drawn(values: FloatArray) -> tuple[float, ...]:
     return tuple(float(np.median(values[low:high])) for low, high in pairwise(edges))
 
 
-def reassurance(normal: Normal, facts: dict[str, float], rows: Condensed) -> Reassurance:
-    """The reassurance as told: facts filled in, and the level of each shown metric today."""
+def reassurance(
+    normal: Normal, facts: dict[str, float], about: tuple[str, ...], rows: Condensed, *, also: bool
+) -> Reassurance:
+    """The reassurance as told: facts filled in, and the level of each metric that it speaks of today."""
     lines = []
-    for name in normal.shows:
+    for name in about:
         where, values = observed(rows, name)
         if len(where):
             early, late = float(np.median(values[:LEVEL_ROWS])), float(np.median(values[-LEVEL_ROWS:]))
@@ -130,9 +132,9 @@ def reassurance(normal: Normal, facts: dict[str, float], rows: Condensed) -> Rea
                 )
             )
     words = {name: numeral(value) for name, value in facts.items()}
-    return Reassurance(
-        id=normal.id, title=normal.title, explanation=normal.explanation.format_map(words), evidence=tuple(lines)
-    )
+    words["metrics"] = " and ".join(about)
+    text = f"{normal.explanation} {normal.also}" if also else normal.explanation
+    return Reassurance(id=normal.id, title=normal.title, explanation=text.format_map(words), evidence=tuple(lines))
 
 
 def finding(

@@ -1,0 +1,41 @@
+"""docs/reassurances.md, made of the registry: `python -m rlprobe.doctor.reassurance_page > docs/reassurances.md`."""
+
+import re
+import sys
+
+from rlprobe.doctor.catalog import normals
+from rlprobe.doctor.normal import Normal
+
+_HEAD = """# Looks alarming, is normal
+
+Each of these has made people stop a sound run. rlprobe tells one only where the look-alike is there *and* this run
+holds the evidence that makes it normal; a finding of one of the signatures named under it takes it back. A page shows
+at most three of them, those that stop people most often first. Where … stands, the number of the run is told.
+"""
+_PLACEHOLDER = re.compile(r"\{\w+\}")
+
+
+def page() -> str:
+    """The page as Markdown."""
+    order = sorted((one.normal for one in normals()), key=lambda normal: (-normal.weight, normal.id))
+    return "\n".join([_HEAD, *(_section(normal) for normal in order)])
+
+
+def _section(normal: Normal) -> str:
+    text = f"{normal.explanation} {normal.also}".strip()
+    metrics = ", ".join(f"`{name}`" for name in normal.requires).replace("|", "` or `").replace("/`", "`")
+    taken = ", ".join(f"`{id}`" for id in sorted(normal.unless)) or "no finding"
+    return "\n".join(
+        [
+            f"## {normal.title} (`{normal.id}`)\n",
+            f"- What you see: {normal.worry}",
+            f"- What must be there: {normal.asks}",
+            f"- What is said: {_PLACEHOLDER.sub('…', text)}",
+            f"- What must be logged: {metrics}",
+            f"- Taken back by: {taken}\n",
+        ]
+    )
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

@@ -5,7 +5,7 @@ import numpy as np
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
 
-START = 10  # rows that make the start level
+START = 15  # rows that make the start level
 SETTLED = 5  # rows left out before it: the first steps compile and fill caches
 
 SIGNATURE = Signature(
@@ -19,7 +19,7 @@ SIGNATURE = Signature(
     scale="log",
     thresholds=(
         Threshold(
-            "slower", 1.4, "times the start level",
+            "slower", 1.5, "times the start level",
             "in seconds a generated token and in seconds a step; healthy real runs stay below 1.2 in one of the two", 1,
         ),
     ),

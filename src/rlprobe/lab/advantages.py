@@ -33,11 +33,9 @@ def group_deviations(values: FloatArray, groups: IntArray) -> FloatArray:
 
 def constant_groups(values: FloatArray, groups: IntArray) -> BoolArray:
     """(batch,) whether every sample of the sample's group has the same value; NaN is no value."""
-    ids, inverse = np.unique(groups, return_inverse=True)
-    lowest, highest = np.full(len(ids), np.inf), np.full(len(ids), -np.inf)
-    np.minimum.at(lowest, inverse, values)
-    np.maximum.at(highest, inverse, values)
-    return np.asarray((lowest == highest)[inverse])
+    ids, first, inverse = np.unique(groups, return_index=True, return_inverse=True)
+    differs = values != values[first][inverse]
+    return np.asarray((np.bincount(inverse, weights=differs, minlength=len(ids)) == 0)[inverse])
 
 
 def group_relative(rewards: FloatArray, groups: IntArray, *, scaling: Scaling) -> FloatArray:

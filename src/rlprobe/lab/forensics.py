@@ -23,9 +23,9 @@ def sample_rows(recipe: Recipe, rollout: Rollout, updates: list[Update]) -> list
         "sample": list(range(len(lengths))),
         "group": [str(group) for group in rollout.grouped.tolist()],
         "prompt": list(rollout.prompts.texts),
-        "completion": list(rollout.texts),
-        "reward": rollout.totals.tolist(),
-        "right": rollout.right.tolist(),
+        "completion": list(rollout.judged.texts),
+        "reward": rollout.judged.totals.tolist(),
+        "right": rollout.judged.right.tolist(),
         "advantage": rollout.credited.tolist(),
         "prompt_tokens": [rollout.prompts.tokens.shape[1]] * len(lengths),
         "completion_tokens": lengths.tolist(),
@@ -40,12 +40,12 @@ def sample_rows(recipe: Recipe, rollout: Rollout, updates: list[Update]) -> list
         "entropy": list(mean(rollout.entropy)),
         "ratio_mean": list(mean(last)),
     }
-    for part, values in zip(recipe.parts, rollout.rewards, strict=True):
+    for part, values in zip(recipe.parts, rollout.judged.rewards, strict=True):
         columns[f"reward/{part.name}"] = values.tolist()
     rows: list[dict[str, object]] = [
         dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
     ]
-    for row, text, handed in zip(rows, rollout.texts, rollout.handed, strict=True):
+    for row, text, handed in zip(rows, rollout.judged.texts, rollout.judged.handed, strict=True):
         if text != handed:
             row |= {f"reward_text/{part.name}": handed for part in recipe.parts}
     return rows

@@ -32,7 +32,7 @@ def measured(recipe: Recipe, rollout: Rollout, updates: list[Update]) -> Row:
 
 
 def _rewards(recipe: Recipe, rollout: Rollout) -> Row:
-    totals, groups = rollout.totals, rollout.groups
+    totals, groups = rollout.judged.totals, rollout.groups
     row = {
         "reward_mean": float(totals.mean()),
         "reward_std_batch": float(totals.std(ddof=1)),
@@ -40,14 +40,14 @@ def _rewards(recipe: Recipe, rollout: Rollout) -> Row:
         "reward_min": float(totals.min()),
         "reward_max": float(totals.max()),
         "reward_nonfinite_count": float((~np.isfinite(totals)).sum()),
-        "accuracy_fraction": float(rollout.right.mean()),
-        "format_fraction": float(np.mean([formatted("", text) for text in rollout.texts])),
+        "accuracy_fraction": float(rollout.judged.right.mean()),
+        "format_fraction": float(np.mean([formatted("", text) for text in rollout.judged.texts])),
         "length_reward_correlation": _length_correlation(rollout),
         "reward_text_mismatch_fraction": float(
-            np.mean([a != b for a, b in zip(rollout.texts, rollout.handed, strict=True)])
+            np.mean([a != b for a, b in zip(rollout.judged.texts, rollout.judged.handed, strict=True)])
         ),
     }
-    for part, values in zip(recipe.parts, rollout.rewards, strict=True):
+    for part, values in zip(recipe.parts, rollout.judged.rewards, strict=True):
         row[f"reward_component_mean/{part.name}"] = float(values.mean())
         row[f"reward_component_std/{part.name}"] = float(values.std(ddof=1))
     if recipe.log_truth:
@@ -64,7 +64,7 @@ def _length_correlation(rollout: Rollout) -> float:
     found = []
     for group in np.unique(rollout.groups):
         inside = rollout.groups == group
-        lengths, totals = ranks(rollout.completions.lengths[inside]), ranks(rollout.totals[inside])
+        lengths, totals = ranks(rollout.completions.lengths[inside]), ranks(rollout.judged.totals[inside])
         if lengths.std() > 0 and totals.std() > 0:
             found.append(float(np.corrcoef(lengths, totals)[0, 1]))
     return float(np.mean(found)) if found else math.nan
@@ -77,7 +77,7 @@ def ranks(values: FloatArray | IntArray) -> FloatArray:
 
 
 def _advantages(recipe: Recipe, rollout: Rollout) -> Row:
-    used, totals, groups = rollout.credited, rollout.totals, rollout.groups
+    used, totals, groups = rollout.credited, rollout.judged.totals, rollout.groups
     constant = advantages.constant_groups(totals, groups)
     centred = totals - advantages.group_means(totals, groups)
     best, worst = sum(part.weight for part in recipe.parts), totals.min()
@@ -221,7 +221,7 @@ def _optimization(rollout: Rollout, updates: list[Update]) -> Row:
 def _generation(recipe: Recipe, rollout: Rollout) -> Row:
     lengths, ended = rollout.completions.lengths, rollout.completions.ended
     cut = ~ended & (lengths >= recipe.sampling.cap)
-    letters = sum(map(str.isalpha, "".join(rollout.texts)))
+    letters = sum(map(str.isalpha, "".join(rollout.judged.texts)))
     row = {
         "completion_tokens_mean": float(lengths.mean()),
         "completion_tokens_min": float(lengths.min()),
@@ -231,9 +231,10 @@ def _generation(recipe: Recipe, rollout: Rollout) -> Row:
         "prompt_tokens_mean": float(rollout.prompts.tokens.shape[1]),
         "truncated_fraction": float(cut.mean()),
         "repetition_fraction": float(repeated(rollout.completions.tokens, lengths).mean()),
-        "empty_fraction": float(np.mean([not text.strip() for text in rollout.texts])),
+        "empty_fraction": float(np.mean([not text.strip() for text in rollout.judged.texts])),
         "duplicate_fraction": _duplicates(recipe, rollout),
-        "foreign_script_fraction": sum(text.count(c) for text in rollout.texts for c in FOREIGN) / max(letters, 1),
+        "foreign_script_fraction": sum(text.count(c) for text in rollout.judged.texts for c in FOREIGN)
+        / max(letters, 1),
         "tokens_total": float(lengths.sum() + rollout.prompts.tokens.size),
         "samples_count": float(len(lengths)),
     }
@@ -241,9 +242,9 @@ def _generation(recipe: Recipe, rollout: Rollout) -> Row:
         if chosen.any():
             row[f"completion_tokens_{name}_mean"] = float(lengths[chosen].mean())
     if recipe.task.tools:
-        row["tool_calls_mean"] = sum(text.count(TOOL) for text in rollout.texts) / len(lengths)
-        if rollout.tool_calls:
-            row["tool_failure_fraction"] = rollout.tool_failures / rollout.tool_calls
+        row["tool_calls_mean"] = sum(text.count(TOOL) for text in rollout.judged.texts) / len(lengths)
+        if rollout.judged.tool_calls:
+            row["tool_failure_fraction"] = rollout.judged.tool_failures / rollout.judged.tool_calls
     return row
 
 
@@ -260,5 +261,5 @@ def repeated(tokens: IntArray, lengths: IntArray) -> FloatArray:
 def _duplicates(recipe: Recipe, rollout: Rollout) -> float:
     """Mean over groups of the fraction of samples that repeat another's text."""
     size = recipe.group_size
-    groups = [rollout.texts[start : start + size] for start in range(0, len(rollout.texts), size)]
+    groups = [rollout.judged.texts[start : start + size] for start in range(0, len(rollout.judged.texts), size)]
     return float(np.mean([1.0 - len(set(texts)) / len(texts) for texts in groups]))

@@ -140,14 +140,26 @@ def run_in_memory(name: str, steps: int = 300, seed: int = 0) -> Run:
     """
     recipe = find(name).recipe
     records = list(run_steps(name, steps=steps, seed=seed))
+    manifest = Manifest(
+        format="recording",
+        algorithm=recipe.algorithm,
+        framework="rlprobe.lab",
+        run_id=f"{name}-{seed}",
+        settings=recipe.settings(steps=steps, seed=seed),
+        state="closed",
+    )
+    columns, rows = _sample_columns(records)
+    batch = _batch(records, manifest, _metadata(recipe))
+    return Run(MemoryFeed(source=f"lab:{name}", batches=[batch], sample_columns=columns, sample_rows=rows))
+
+
+def _batch(records: Sequence[Logged], manifest: Manifest, metadata: Mapping[str, Metadata]) -> Batch:
+    """All steps of a run as one batch."""
     told = [record for record in records if record.metrics]
-    segments, segment = [], 0
-    for record in records:
-        segment += sum(occurrence.kind == "resume" for occurrence in record.occurrences)
-        if record.metrics:
-            segments.append(segment)
+    resumes = np.cumsum([any(o.kind == "resume" for o in record.occurrences) for record in records], dtype=np.int64)
+    segments = [segment for record, segment in zip(records, resumes.tolist(), strict=True) if record.metrics]
     names = dict.fromkeys(name for record in told for name in record.metrics)
-    batch = Batch(
+    return Batch(
         steps=np.array([record.step for record in told], dtype=np.int64),
         columns={
             name: (
@@ -162,18 +174,9 @@ def run_in_memory(name: str, steps: int = 300, seed: int = 0) -> Run:
             for record in records
             for occurrence in record.occurrences
         ),
-        manifest=Manifest(
-            format="recording",
-            algorithm=recipe.algorithm,
-            framework="rlprobe.lab",
-            run_id=f"{name}-{seed}",
-            settings=recipe.settings(steps=steps, seed=seed),
-            state="closed",
-        ),
-        metadata=_metadata(recipe),
+        manifest=manifest,
+        metadata=metadata,
     )
-    columns, rows = _sample_columns(records)
-    return Run(MemoryFeed(source=f"lab:{name}", batches=[batch], sample_columns=columns, sample_rows=rows))
 
 
 def _sample_columns(records: Sequence[Logged]) -> tuple[dict[str, object], int]:

@@ -13,15 +13,33 @@ from rlprobe.lab.vocabulary import FAILED, TOOL, IntArray, decode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A batch of completions as text, and their rewards.
+
+    Attributes:
+        texts, handed: the completions as text, and the texts that the reward functions received.
+        rewards: (functions, batch); totals: (batch,) weighted sum before any KL penalty.
+        right: (batch,) whether the completion itself answers its prompt.
+        tool_calls, tool_failures: in the whole batch.
+    """
+
+    texts: tuple[str, ...]
+    handed: tuple[str, ...]
+    rewards: FloatArray
+    totals: FloatArray
+    right: BoolArray
+    tool_calls: int
+    tool_failures: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rollout:
     """One step's samples before any update; arrays over the batch, or over the n tokens that were written.
 
     Attributes:
         prompts, completions: what went in and what was written.
         groups: (batch,) true group of each sample; grouped: the one that the advantage used.
-        texts, handed: the completions as text, and the texts that the reward functions received.
-        rewards: (functions, batch); totals: (batch,) weighted sum before any KL penalty.
-        right: (batch,) whether the completion itself answers its prompt.
+        judged: texts and rewards; penalised: (batch,) totals after any KL penalty.
         owner: (n,) sample of each token; place: (n,) its position.
         rows, tokens: (n, slots) features and (n,) tokens.
         old, reference, sampled: (n,) log-probs under the policy, the reference and the sampler; entropy: (n,) nats.
@@ -29,19 +47,14 @@ class Rollout:
         trained: (n,) whether the loss sees the token.
         returns, values: (n,) of the value head; empty where there is none.
         lag: updates by which the sampler was behind.
-        tool_calls, tool_failures: in the whole batch.
     """
 
     prompts: Prompts
     completions: Completions
     groups: IntArray
     grouped: IntArray
-    texts: tuple[str, ...]
-    handed: tuple[str, ...]
-    rewards: FloatArray
-    totals: FloatArray
+    judged: Judged
     penalised: FloatArray
-    right: BoolArray
     owner: IntArray
     place: IntArray
     rows: IntArray
@@ -56,8 +69,6 @@ class Rollout:
     returns: FloatArray
     values: FloatArray
     lag: int
-    tool_calls: int
-    tool_failures: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,61 +88,95 @@ def roll_out(recipe: Recipe, models: Models, prompts: Prompts, state: State, rng
         prompts: the step's prompts, one a group.
         rng: the run's own random numbers.
     """
-    size, seams = recipe.group_size, recipe.seams
-    groups = np.repeat(np.arange(len(prompts)), size)
+    seams = recipe.seams
+    groups = np.repeat(np.arange(len(prompts)), recipe.group_size)
     asked = prompts.take(groups)
-    lag = seams.lag(state)
-    behind = models.policy if lag <= 0 else state.past[-1 - lag] if lag < len(state.past) else state.start
-    completions = sampler.sample(behind, asked.tokens, rng, seams.sampling(recipe.sampling, state), group_size=size)
-    transcripts, calls, failures = _transcripts(completions, recipe, state)
-    texts = seams.decoded(transcripts, state)
-    handed = seams.handed(texts, state)
-    judged = [[part.function(a, t) for a, t in zip(asked.answers, handed, strict=True)] for part in recipe.parts]
-    rewards = seams.returned(np.array(judged, dtype=np.float64), state)
-    totals = np.asarray([part.weight for part in recipe.parts]) @ rewards
-
-    mask = completions.mask
-    owner, place = np.nonzero(mask)
-    rows, tokens = policy.features(asked.tokens, completions.tokens)[mask], completions.tokens[mask]
-    temperature = recipe.sampling.temperature or 1.0
-    now = policy.score(models.policy, rows, tokens, temperature=temperature)
-    reference = policy.score(
-        models.reference, seams.reference_view(rows, place), tokens, temperature=temperature
-    ).logprobs
+    completions, lag = _written(recipe, models.policy, asked, state, rng)
+    judged = _judged(recipe, asked, completions, state)
+    read = _read(recipe, models, asked, completions)
     grouped = seams.grouping(groups, state)
-    divergence = now.logprobs - reference
-    penalised = totals - recipe.coefficients.kl * np.bincount(owner, divergence) if recipe.kl_in_reward else totals
-    given = _advantages(recipe, models, penalised, grouped, divergence, rows, mask)
-    credited = seams.credited(given.samples, totals, state)
-    per_token = credited[owner] if given.tokens is None else given.tokens + (credited - given.samples)[owner]
-    sampled = completions.logprobs[mask]
+    divergence = read.now.logprobs - read.reference
+    penalty = np.bincount(read.owner, divergence) * recipe.coefficients.kl if recipe.kl_in_reward else 0.0
+    penalised = judged.totals - penalty
+    given = _advantages(recipe, models, penalised, grouped, divergence, read.rows, completions.mask)
+    credited = seams.credited(given.samples, judged.totals, state)
+    own = credited if given.tokens is None else credited - given.samples
+    sampled = completions.logprobs[completions.mask]
     return Rollout(
         prompts=asked,
         completions=completions,
         groups=groups,
         grouped=grouped,
-        texts=texts,
-        handed=handed,
-        rewards=rewards,
-        totals=totals,
+        judged=judged,
         penalised=penalised,
-        right=np.array([f"<{a}>" in t for a, t in zip(asked.answers, texts, strict=True)]),
-        owner=owner,
-        place=place,
-        rows=rows,
-        tokens=tokens,
-        old=sampled if recipe.old_from_sampler else now.logprobs,
-        reference=reference,
+        owner=read.owner,
+        place=read.place,
+        rows=read.rows,
+        tokens=read.now.tokens,
+        old=sampled if recipe.old_from_sampler else read.now.logprobs,
+        reference=read.reference,
         sampled=sampled,
-        entropy=now.entropy,
-        advantages=per_token,
+        entropy=read.now.entropy,
+        advantages=own[read.owner] + (0.0 if given.tokens is None else given.tokens),
         credited=credited,
-        trained=seams.trained(mask, completions.ended, state)[mask],
+        trained=seams.trained(completions.mask, completions.ended, state)[completions.mask],
         returns=given.returns,
         values=given.values,
         lag=lag,
+    )
+
+
+def _written(
+    recipe: Recipe, policy_now: Weights, asked: Prompts, state: State, rng: Generator
+) -> tuple[Completions, int]:
+    """What the sampler writes with the weights that it has, and by how many updates those are behind."""
+    lag = recipe.seams.lag(state)
+    behind = policy_now if lag <= 0 else state.past[-1 - lag] if lag < len(state.past) else state.start
+    how = recipe.seams.sampling(recipe.sampling, state)
+    return sampler.sample(behind, asked.tokens, rng, how, group_size=recipe.group_size), lag
+
+
+def _judged(recipe: Recipe, asked: Prompts, completions: Completions, state: State) -> Judged:
+    """The completions as text, and what the reward functions made of what they were handed."""
+    transcripts, calls, failures = _transcripts(completions, recipe, state)
+    texts = recipe.seams.decoded(transcripts, state)
+    handed = recipe.seams.handed(texts, state)
+    paid = [[part.function(a, t) for a, t in zip(asked.answers, handed, strict=True)] for part in recipe.parts]
+    rewards = recipe.seams.returned(np.array(paid, dtype=np.float64), state)
+    return Judged(
+        texts=texts,
+        handed=handed,
+        rewards=rewards,
+        totals=np.asarray([part.weight for part in recipe.parts]) @ rewards,
+        right=np.array([f"<{a}>" in t for a, t in zip(asked.answers, texts, strict=True)]),
         tool_calls=calls,
         tool_failures=failures,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Read:
+    """The written tokens under the policy and the reference."""
+
+    owner: IntArray
+    place: IntArray
+    rows: IntArray
+    now: policy.Scored
+    reference: FloatArray
+
+
+def _read(recipe: Recipe, models: Models, asked: Prompts, completions: Completions) -> _Read:
+    mask = completions.mask
+    owner, place = np.nonzero(mask)
+    rows, tokens = policy.features(asked.tokens, completions.tokens)[mask], completions.tokens[mask]
+    temperature = recipe.sampling.temperature
+    seen = recipe.seams.reference_view(rows, place)
+    return _Read(
+        owner=owner,
+        place=place,
+        rows=rows,
+        now=policy.score(models.policy, rows, tokens, temperature=temperature),
+        reference=policy.score(models.reference, seen, tokens, temperature=temperature).logprobs,
     )
 
 

@@ -15,7 +15,7 @@ class Sampling:
 
     Attributes:
         cap: most tokens a completion may have.
-        temperature: what the logits are divided by; 0 takes the most likely token.
+        temperature: what the logits are divided by.
         top_k: how many tokens stay eligible; 0 keeps all.
         blocked: tokens that are never written.
         weight_bits: bits of mantissa of the sampler's weights.
@@ -99,13 +99,10 @@ def _draw(logits: FloatArray, draws: FloatArray, how: Sampling) -> tuple[IntArra
     if how.top_k:
         smallest = np.partition(logits, -how.top_k, axis=1)[:, -how.top_k, None]
         logits = np.where(logits < smallest, -np.inf, logits)
-    scaled = logits / (how.temperature or 1.0)
+    scaled = logits / how.temperature
     odds = np.exp(scaled - scaled.max(axis=1, keepdims=True))
     total = odds.cumsum(axis=1)
-    if how.temperature == 0.0:
-        chosen = logits.argmax(axis=1)
-    else:
-        chosen = (total < draws[:, None] * total[:, -1:]).sum(axis=1)
+    chosen = (total < draws[:, None] * total[:, -1:]).sum(axis=1)
     rows = np.arange(len(chosen))
     with np.errstate(divide="ignore"):
         return chosen, np.log(odds[rows, chosen] / total[:, -1])

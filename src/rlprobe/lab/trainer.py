@@ -77,8 +77,8 @@ def policy_gradient(recipe: Recipe, *, steps: int, seed: int) -> Iterator[Logged
         reference = recipe.seams.reference(reference, state)
         models = Models(policy=learner.policy, reference=reference, value=learner.value, baseline=baseline)
         rollout = roll_out(recipe, models, feeding.next(recipe.prompts, rng), state, rng)
-        baseline = rollout.totals.mean() if step == 1 else baseline
-        baseline += (1.0 - _BASELINE_MEMORY) * (float(rollout.totals.mean()) - baseline)
+        baseline = rollout.judged.totals.mean() if step == 1 else baseline
+        baseline += (1.0 - _BASELINE_MEMORY) * (float(rollout.judged.totals.mean()) - baseline)
         updates = train(recipe, learner, rollout, state, rng)
         state.past.append(learner.policy)
         row = measures.measured(recipe, rollout, updates) | _bookkeeping(recipe, state, rollout, updates, clock_rng)

@@ -55,7 +55,7 @@ class Update:
 def train(recipe: Recipe, learner: Learner, rollout: Rollout, state: State, rng: Generator) -> list[Update]:
     """All updates of one rollout; the learner holds the new weights afterwards."""
     updates = []
-    batch = len(rollout.totals)
+    batch = len(rollout.judged.totals)
     for _ in range(recipe.passes):
         order = rng.permutation(batch) if recipe.minibatches > 1 else np.arange(batch)
         for chosen in np.array_split(order, recipe.minibatches):
@@ -86,7 +86,7 @@ def _one(
     before = learner.policy
     rows, tokens = rollout.rows[members], rollout.tokens[members]
     read = before if recipe.dropout == 0 else _thinned(before, recipe.dropout, rng)
-    scored = policy.score(read, rows, tokens, temperature=recipe.sampling.temperature or 1.0)
+    scored = policy.score(read, rows, tokens, temperature=recipe.sampling.temperature)
     coefficients = recipe.coefficients
     terms = losses.policy_terms(
         scored.logprobs,

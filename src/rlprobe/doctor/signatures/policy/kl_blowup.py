@@ -28,6 +28,7 @@ SIGNATURE = Signature(
             "it in at most 12 of 15 rows, and then with a rising reward",
         ),
         Threshold("settled", 0.85, "fraction of the last 15 rows", "rows that must lie above the level"),
+        Threshold("back", 0.75, "nats/token", "below it again the policy has come back"),
         Threshold("growth", 1.5, "times starting KL", "less than that was there from the start"),
         Threshold("fewest", 3.0, "shocks", "fewer are an accident whatever their share", low=1.0),
         Threshold("far", 4.0, "nats/token", "above it no reward pays for the distance"),
@@ -94,7 +95,7 @@ def judge(rows: Rows) -> Judgement:
     began = rows.streak("shock", shock, kl.fresh, gap=USUAL)
     return Judgement(
         fires=escaped | (often & shock) | penalised,
-        holds=settled | often | ruled,
+        holds=settled | often | ruled | (distance > rows.limit("back")),
         log_evidence=where(often, inf, maximum(evidence, ruling)),
         critical=(settled & (gain < -rows.limit("gain"))) | (distance > rows.limit("far")) | penalised,
         since=where(often & ~escaped, began, -1),

@@ -15,6 +15,8 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, TrainerCallback
 from tests.integrations.tiny_model import answer_of, questions
 from trl import GRPOConfig, GRPOTrainer, RLOOConfig, RLOOTrainer
 
+LONG = 24  # tokens; the length cap where length is paid
+
 Trainer = GRPOTrainer | RLOOTrainer
 
 BASE: Mapping[str, object] = {
@@ -46,7 +48,7 @@ def shape(completions: list[str], **_: object) -> list[float]:
 
 def length(completion_ids: list[list[int]], **_: object) -> list[float]:
     """Pays length alone."""
-    return [len(ids) / 12 for ids in completion_ids]
+    return [len(ids) / LONG for ids in completion_ids]
 
 
 def constant(completions: list[str], **_: object) -> list[float]:
@@ -118,23 +120,29 @@ def poison_gradient(trainer: Trainer) -> None:
 
 
 CASES: Mapping[str, Case] = {
-    "healthy": Case(),
+    "healthy": Case(settings={"learning_rate": 3e-4}, steps=250),
     "healthy-iterations": Case(settings={"num_iterations": 2, "steps_per_generation": 2, "learning_rate": 2e-4}),
     "healthy-rloo": Case(kind="rloo", settings={"learning_rate": 2e-4}),
-    "length-reward": Case(expected=("REWARD_HACK_LENGTH",), rewards=(length,), settings={"beta": 0.0}),
+    "length-reward": Case(
+        expected=("REWARD_HACK_LENGTH", "TRUNCATION_STARVE", "NO_EOS"),
+        rewards=(length,),
+        settings={"beta": 0.0, "learning_rate": 1e-4, "max_completion_length": LONG},
+    ),
     "blank-texts": Case(
-        expected=("REWARD_TEXT_MISMATCH", "EMPTY_COMPLETIONS", "REWARD_CONSTANT", "DEGENERATE_GROUPS"),
+        expected=("REWARD_TEXT_MISMATCH", "REWARD_CONSTANT"),
         steps=60,
         sabotage=blank_texts,
     ),
     "high-rate": Case(
-        expected=("ENTROPY_COLLAPSE", "KL_BLOWUP", "REWARD_COLLAPSE", "TRUNCATION_STARVE"),
+        expected=("KL_BLOWUP", "ENTROPY_COLLAPSE", "LR_ANOMALY"),
         settings={"learning_rate": 3e-2, "max_grad_norm": 1e6},
         steps=100,
     ),
     "constant-reward": Case(expected=("REWARD_CONSTANT", "ZERO_GRADIENT"), rewards=(constant,), steps=60),
-    "sign-flip": Case(expected=("ADVANTAGE_INVALID", "REWARD_COLLAPSE"), steps=100, sabotage=flip_advantages),
-    "no-eos": Case(expected=("NO_EOS", "TRUNCATION_STARVE"), steps=60, sabotage=mask_eos),
+    "sign-flip": Case(
+        expected=("ADVANTAGE_INVALID", "REWARD_COLLAPSE", "DEGENERATE_GROUPS"), steps=100, sabotage=flip_advantages
+    ),
+    "no-eos": Case(expected=("NO_EOS",), steps=60, sabotage=mask_eos),
     "nan-gradient": Case(expected=("NUMERIC_NAN",), steps=60, sabotage=poison_gradient),
 }
 

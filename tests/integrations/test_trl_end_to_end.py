@@ -1,0 +1,117 @@
+"""From a real TRL run to a diagnosis: the doctor names each fault and is silent on runs that learn."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("trl")
+
+from rlprobe import diagnose, open_run
+from rlprobe.integrations.trl import attach
+from rlprobe.recording.run import Run
+from tests.integrations.trl_lab import CASES, build
+
+pytestmark = [pytest.mark.trl, pytest.mark.slow, pytest.mark.filterwarnings("default")]
+
+PATIENCE = 120  # seconds that a killed run may take to come to its fortieth step
+HEALTHY = [name for name, case in CASES.items() if not case.expected]
+FAULTY = [name for name, case in CASES.items() if case.expected]
+
+
+@pytest.fixture(autouse=True)
+def strict(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RLPROBE_STRICT_HOOKS", "1")
+
+
+def trained(name: str, sorter: Path, tmp_path: Path) -> Run:
+    """The recording of a real run of the case; whatever kills the training is part of the case."""
+    trainer = build(sorter, tmp_path / "out", CASES[name])
+    with attach(trainer, tmp_path / "run"), contextlib.suppress(RuntimeError):  # generation raises on NaN weights
+        trainer.train()
+    return open_run(tmp_path / "run")
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_a_run_that_masters_its_task_is_healthy(sorter: Path, tmp_path: Path, name: str) -> None:
+    run = trained(name, sorter, tmp_path)
+    diagnosis = diagnose(run)
+
+    correct, entropy = run.column("reward_component_mean/correct"), run.column("entropy_mean")
+    same = run.column("zero_variance_group_fraction")
+    fifth = run.rows // 5
+    assert np.nanmean(correct[-fifth:]) > np.nanmean(correct[:fifth]) + 0.15
+    assert np.nanmean(entropy[-fifth:]) < 0.6 * np.nanmean(entropy[:fifth])
+    assert np.nanmean(same[-fifth:]) > np.nanmean(same[:fifth]) + 0.2
+    assert diagnosis.verdict == "healthy"
+    assert [each.id for each in diagnosis.findings if each.severity != "info"] == []
+    assert run.manifest.state == "closed"
+    assert run.reading.bad_values == 0
+
+
+@pytest.mark.parametrize("name", FAULTY)
+def test_the_doctor_names_the_fault(sorter: Path, tmp_path: Path, name: str) -> None:
+    run = trained(name, sorter, tmp_path)
+    diagnosis = diagnose(run)
+
+    found = [each.id for each in diagnosis.findings if each.severity != "info"]
+    assert set(CASES[name].expected) & set(found), found
+    assert diagnosis.verdict in ("failing", "attention")
+
+
+def test_a_run_killed_at_any_moment_leaves_a_recording_that_can_be_judged(sorter: Path, tmp_path: Path) -> None:
+    run_dir = tmp_path / "run"
+    command = [
+        sys.executable,
+        "-m",
+        "tests.integrations.trl_lab",
+        str(run_dir),
+        str(sorter),
+        "constant-reward",
+        "100000",
+    ]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ.copy())
+    try:
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline and process.poll() is None:
+            if run_dir.is_dir() and (run_dir / "manifest.json").exists() and open_run(run_dir).rows >= 40:
+                break
+            time.sleep(0.2)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    finally:
+        process.kill()
+
+    run = open_run(run_dir)
+    diagnosis = diagnose(run)
+    assert run.rows >= 40
+    assert run.steps.tolist() == list(range(1, run.rows + 1))
+    assert run.manifest.state == "crashed"
+    assert len(run.samples(step=20)) > 0
+    assert "REWARD_CONSTANT" in [each.id for each in diagnosis.findings]
+
+
+def test_samples_of_a_recorded_run_can_be_read_back(sorter: Path, tmp_path: Path) -> None:
+    trainer = build(sorter, tmp_path / "out", CASES["healthy"], max_steps=3)
+    with attach(trainer, tmp_path / "run", capture="all"):
+        trainer.train()
+    run = open_run(tmp_path / "run")
+    samples = run.samples(step=2)
+
+    assert len(samples) == 32
+    columns = samples.columns
+    for row in range(32):
+        assert columns["reward"][row] == columns["reward/correct"][row] + columns["reward/shape"][row]
+        assert len(columns["token_logprobs"][row]) == columns["completion_tokens"][row]
+    assert run.column("reward_mean")[1] == pytest.approx(np.mean(columns["reward"]))
+    assert run.metadata("kl_mean").estimator == "k3"
+    assert run.manifest.settings["group_size"] == 8
+    assert run.manifest.framework == "trl"
+    json.dumps(dict(run.manifest.configuration))

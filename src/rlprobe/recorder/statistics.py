@@ -41,7 +41,9 @@ class StepStatistics:
         self._low, self._high = np.inf, -np.inf
 
     def add(self, step: int, columns: Columns, rows: int) -> None:
-        """Take in samples; those of another step are forgotten."""
+        """Take in samples; those of another step are forgotten, those of an evaluation do not count."""
+        if "evaluation" in columns.get("split", ()):
+            return
         if step != self.step:
             self.step, self._columns, self._rows = step, {}, 0
         names = dict.fromkeys([*self._columns, *columns])

@@ -111,6 +111,7 @@ SAMPLE_COLUMNS: tuple[SampleColumn, ...] = (
     _C("segment", "int32", "Segment that recorded the row."),
     _C("sequence", "int64", "Sequence number of the frame that brought the row."),
     _C("sample", "int64", "Index of the sample in the step."),
+    _C("split", "string", "train (also where it is absent), or evaluation: counted in no statistic of the step."),
     _C("generation", "string", "Id of the rollout that made it."),
     _C("group", "string", "Id of the group that shares a baseline."),
     _C("prompt_id", "string", "Hash of the prompt: the first 16 hex digits of its SHA-256."),

@@ -8,7 +8,7 @@ from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.silence import spread
 
 NEAR_ZERO = 0.01  # absolute loss; the loss of sound GRPO runs of the corpus stays below it
-ROWS = 10  # rows of the loss before anything is said
+ROWS = 5  # rows of the loss before anything is said
 WINDOW = 9  # rows that "now" is
 LEFT = 5.0  # times its first level: a KL that has grown this much shows that the weights move
 VISIBLE = 1e-4  # nats a token; a smaller KL is rounding between two engines

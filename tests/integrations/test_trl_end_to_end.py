@@ -13,10 +13,12 @@ import numpy as np
 import pytest
 
 pytest.importorskip("trl")
+from datasets import Dataset
 
 from rlprobe import diagnose, open_run
 from rlprobe.integrations.trl import attach
 from rlprobe.recording.run import Run
+from tests.integrations.tiny_model import questions
 from tests.integrations.trl_lab import CASES, build
 
 pytestmark = [pytest.mark.trl, pytest.mark.slow, pytest.mark.filterwarnings("default")]
@@ -115,3 +117,20 @@ def test_samples_of_a_recorded_run_can_be_read_back(sorter: Path, tmp_path: Path
     assert run.manifest.settings["group_size"] == 8
     assert run.manifest.framework == "trl"
     json.dumps(dict(run.manifest.configuration))
+
+
+def test_samples_of_an_evaluation_count_in_no_statistic_of_training(sorter: Path, tmp_path: Path) -> None:
+    held_out = Dataset.from_dict({"prompt": questions(16, 99)})
+    settings = {"eval_strategy": "steps", "eval_steps": 2, "per_device_eval_batch_size": 16}
+    runs = []
+    for name, extra in (("with", {"eval_dataset": held_out, **settings}), ("without", {})):
+        trainer = build(sorter, tmp_path / name, CASES["healthy"], max_steps=2, **extra)
+        with attach(trainer, tmp_path / f"{name}.run"):
+            trainer.train()
+        runs.append(open_run(tmp_path / f"{name}.run"))
+
+    evaluated, plain = runs
+    assert evaluated.logged("evaluation_score/reward").tolist() == [False, True]
+    assert "evaluation" in evaluated.samples(step=2).columns["split"]
+    for metric in ("samples_count", "reward_std_group_mean", "duplicate_fraction", "length_reward_correlation"):
+        assert evaluated.column(metric)[1] == plain.column(metric)[1]

@@ -69,9 +69,7 @@ def test_sample_rows_say_what_was_paid_for_and_what_the_reward_received() -> Non
 
 
 def test_an_unknown_name_is_refused_in_one_line_that_lists_the_known_ones() -> None:
-    with pytest.raises(
-        lab.UnknownName, match=r"expected the name .* got 'lenght-hack'.*length-hack"
-    ):
+    with pytest.raises(lab.UnknownName, match=r"expected the name .* got 'lenght-hack'.*length-hack"):
         lab.run_in_memory("lenght-hack")
     with pytest.raises(ValueError, match="expected steps >= 1, got 0"):
         lab.run_in_memory("length-hack", 0)

@@ -221,7 +221,8 @@ def _optimization(rollout: Rollout, updates: list[Update]) -> Row:
 def _generation(recipe: Recipe, rollout: Rollout) -> Row:
     lengths, ended = rollout.completions.lengths, rollout.completions.ended
     cut = ~ended & (lengths >= recipe.sampling.cap)
-    letters = sum(map(str.isalpha, "".join(rollout.judged.texts)))
+    texts = rollout.judged.texts
+    letters = sum(map(str.isalpha, "".join(texts)))
     row = {
         "completion_tokens_mean": float(lengths.mean()),
         "completion_tokens_min": float(lengths.min()),
@@ -231,7 +232,7 @@ def _generation(recipe: Recipe, rollout: Rollout) -> Row:
         "prompt_tokens_mean": float(rollout.prompts.tokens.shape[1]),
         "truncated_fraction": float(cut.mean()),
         "repetition_fraction": float(repeated(rollout.completions.tokens, lengths).mean()),
-        "empty_fraction": float(np.mean([not text.strip() for text in rollout.judged.texts])),
+        "empty_fraction": float(np.mean([not text.strip() for text in texts])),
         "duplicate_fraction": _duplicates(recipe, rollout),
         "foreign_script_fraction": sum(text.count(c) for text in rollout.judged.texts for c in FOREIGN)
         / max(letters, 1),

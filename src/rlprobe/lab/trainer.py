@@ -17,7 +17,7 @@ from rlprobe.lab.tasks import Prompts
 from rlprobe.lab.update import Learner, Update, train
 from rlprobe.lab.vocabulary import decode
 
-_BASELINE_MEMORY = 0.9  # of the running reward mean that REINFORCE subtracts
+_BASELINE_GAIN = 0.1  # of a step's mean reward in the running mean that REINFORCE subtracts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,42 +61,76 @@ class _Feeding:
 
 def policy_gradient(recipe: Recipe, *, steps: int, seed: int) -> Iterator[Logged]:
     """Train with a policy gradient and yield every step; the same arguments give the same bits."""
-    rng, clock_rng = np.random.default_rng([seed, 1]), np.random.default_rng([seed, 2])
     start = schooling.base_policy(recipe.task, seed=seed, hidden=recipe.hidden, lessons=recipe.lessons)
-    learner = Learner(policy=start, adam=Adam(), value=_value_network(recipe, seed))
     state = State(step=0, steps=steps, policy=start, start=start, rng=np.random.default_rng([seed, 3]))
     state.past.append(start)
-    feeding = _feeding(recipe.task, seed)
-    reference, baseline, tokens = start, 0.0, 0.0
-    waiting: list[Mapping[str, float]] = []
+    training = _Training(
+        recipe=recipe,
+        seed=seed,
+        state=state,
+        learner=Learner(policy=start, adam=Adam(), value=_value_network(recipe, seed)),
+        feeding=_feeding(recipe.task, seed),
+        reference=start,
+        rng=np.random.default_rng([seed, 1]),
+        clock_rng=np.random.default_rng([seed, 2]),
+    )
     for step in range(1, steps + 1):
+        with np.errstate(all="ignore"):  # a fault may break numbers; the row says so
+            logged = training.advance(step)
+        yield logged
+
+
+@dataclass(slots=True)
+class _Training:
+    """A run under way: what it has learned, where its prompts and random numbers stand, what waits for the log."""
+
+    recipe: Recipe
+    seed: int
+    state: State
+    learner: Learner
+    feeding: _Feeding
+    reference: policy.Weights
+    rng: Generator
+    clock_rng: Generator
+    baseline: float | None = None
+    tokens: float = 0.0
+    waiting: list[Mapping[str, float]] = field(default_factory=list)
+
+    def advance(self, step: int) -> Logged:
+        """One step, and what it hands to the log."""
+        recipe, state, learner = self.recipe, self.state, self.learner
         state.step, state.policy = step, learner.policy
         occurrences = _passages(recipe, state, learner)
-        if recipe.later_task is not None and step == 1 + math.ceil(steps * recipe.switch):
-            feeding = _feeding(recipe.later_task, seed)
-        reference = recipe.seams.reference(reference, state)
-        models = Models(policy=learner.policy, reference=reference, value=learner.value, baseline=baseline)
-        rollout = roll_out(recipe, models, feeding.next(recipe.prompts, rng), state, rng)
-        baseline = rollout.judged.totals.mean() if step == 1 else baseline
-        baseline += (1.0 - _BASELINE_MEMORY) * (float(rollout.judged.totals.mean()) - baseline)
-        updates = train(recipe, learner, rollout, state, rng)
-        state.past.append(learner.policy)
-        row = measures.measured(recipe, rollout, updates) | _bookkeeping(recipe, state, rollout, updates, clock_rng)
-        tokens += row["tokens_total"]
-        row |= {"tokens_total": tokens, "epoch": feeding.epoch}
-        if recipe.evaluate_every and (step % recipe.evaluate_every == 0 or step == 1):
-            row["evaluation_score/heldout"] = evaluated(recipe, learner.policy, feeding.heldout, seed)
-        if reference is not start:
-            row["reference_drift"] = _drift(reference, start)
-        waiting.append(recipe.seams.logged(row, state))
-        told = step % recipe.logging_steps == 0 or step == steps
-        yield Logged(
-            step=step,
-            metrics=_averaged(waiting) if told else {},
-            samples=sample_rows(recipe, rollout, updates),
-            occurrences=occurrences,
+        if recipe.later_task is not None and step == 1 + math.ceil(state.steps * recipe.switch):
+            self.feeding = _feeding(recipe.later_task, self.seed)
+        self.reference = recipe.seams.reference(self.reference, state)
+        models = Models(
+            policy=learner.policy, reference=self.reference, value=learner.value, baseline=self.baseline or 0.0
         )
-        waiting = [] if told else waiting
+        rollout = roll_out(recipe, models, self.feeding.next(recipe.prompts, self.rng), state, self.rng)
+        updates = train(recipe, learner, rollout, state, self.rng)
+        state.past.append(learner.policy)
+        paid = float(rollout.judged.totals.mean())
+        self.baseline = paid if self.baseline is None else self.baseline + _BASELINE_GAIN * (paid - self.baseline)
+        self.waiting.append(recipe.seams.logged(self._row(rollout, updates), state))
+        told = step % recipe.logging_steps == 0 or step == state.steps
+        metrics = _averaged(self.waiting) if told else {}
+        self.waiting = [] if told else self.waiting
+        return Logged(
+            step=step, metrics=metrics, samples=sample_rows(recipe, rollout, updates), occurrences=occurrences
+        )
+
+    def _row(self, rollout: Rollout, updates: list[Update]) -> dict[str, float]:
+        recipe, state = self.recipe, self.state
+        row = measures.measured(recipe, rollout, updates)
+        row |= _bookkeeping(recipe, state, rollout, updates, self.clock_rng)
+        self.tokens += row["tokens_total"]
+        row |= {"tokens_total": self.tokens, "epoch": self.feeding.epoch}
+        if recipe.evaluate_every and (state.step % recipe.evaluate_every == 0 or state.step == 1):
+            row["evaluation_score/heldout"] = evaluated(recipe, self.learner.policy, self.feeding.heldout, self.seed)
+        if self.reference is not state.start:
+            row["reference_drift"] = _drift(self.reference, state.start)
+        return row
 
 
 def _feeding(task: tasks.Task, seed: int) -> _Feeding:

@@ -32,9 +32,9 @@ FAULTS: tuple[Fault, ...] = (
         signatures=("LENGTH_COLLAPSE",),
         recipe=replace(
             BASE,
-            task=Task(wrong=0.8),
+            task=Task(wrong=0.9, malformed=0.3),
             parts=(replace(_CORRECT, weight=0.3), Part(name="brevity", function=rewards.brevity, weight=12.0)),
-            coefficients=_FREE,
+            coefficients=Coefficients(kl=0.0, entropy=0.01),
         ),
     ),
     Fault(
@@ -66,8 +66,10 @@ FAULTS: tuple[Fault, ...] = (
         signatures=("GIBBERISH",),
         recipe=replace(
             BASE,
-            parts=(replace(_CORRECT, weight=0.2), Part(name="judge", function=rewards.exotic)),
+            parts=(replace(_CORRECT, weight=0.1), Part(name="judge", function=rewards.exotic, weight=4.0)),
+            scaling="none",
             coefficients=Coefficients(kl=0.0, entropy=0.01),
+            learning_rate=3e-3,
         ),
     ),
     Fault(

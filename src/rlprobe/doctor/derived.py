@@ -8,7 +8,8 @@ from rlprobe.doctor.rows import Rows
 from rlprobe.recording.run import BoolArray, FloatArray
 
 PINNED = 3  # rows at exactly the largest length so far after which that length is a cap and not a record
-TIE = 1e-3  # relative difference within which two lengths are the same one
+OFTEN = 0.1  # fraction of the rows that must meet it: rounded lengths meet a record now and then
+TIE = 1e-6  # relative difference within which two lengths are the same one
 NEAR = 0.95  # mean length, as a fraction of the cap, from which on most completions are cut
 BORNE_OUT = 0.6  # least mean length that bears a truncated fraction out, as a fraction of fraction times cap
 SHORTEST_CAP = 32.0  # tokens; answers of a fixed short form also repeat their length exactly
@@ -68,9 +69,10 @@ def _length_cap(rows: Rows) -> FloatArray:
 
 
 def _pinned(rows: Rows, name: str) -> FloatArray:
-    """(n,) the metric's largest value so far where at least PINNED later rows met it exactly, NaN elsewhere."""
+    """(n,) the metric's largest value so far where enough later rows met it exactly, NaN elsewhere."""
     series, top = rows.series(name), rows.highest(name)
     before = rows.earlier(f"cap before {name}", top, series.fresh, lag=1)
     met = series.fresh & (np.abs(series.values - before) <= TIE * before)
     times = rows.count(f"cap met {name}", met)
-    return np.where((times >= PINNED) & (top >= SHORTEST_CAP), top, np.nan)
+    often = times >= np.maximum(PINNED, OFTEN * rows.observations(name))
+    return np.where(often & (top >= SHORTEST_CAP), top, np.nan)

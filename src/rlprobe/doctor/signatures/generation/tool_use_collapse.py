@@ -4,7 +4,7 @@ import numpy as np
 
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
-from rlprobe.recording.run import BoolArray, FloatArray
+from rlprobe.recording.run import BoolArray, FloatArray, IntArray
 
 SIGNATURE = Signature(
     id="TOOL_USE_COLLAPSE",
@@ -49,13 +49,14 @@ def judge(rows: Rows) -> Judgement:
     without_gain = ~(rows.change("reward_mean").z > rows.limit("gain"))
     abandoned = np.where(uncounted, turns, calls) & without_gain
     abandoned_evidence = np.where(uncounted, turns_evidence, calls_evidence)
-    broken, broken_evidence = _broken(rows)
+    broken, broken_evidence, broke = _broken(rows)
     fires_abandoned = abandoned & (abandoned_evidence >= rows.alarm)
     fires_broken = broken & (broken_evidence >= rows.alarm)
     return Judgement(
         fires=fires_abandoned | fires_broken,
         holds=abandoned | broken,
         log_evidence=np.fmax(abandoned_evidence, broken_evidence),
+        since=np.where(fires_broken & ~fires_abandoned, broke, -1),
     )
 
 
@@ -68,11 +69,12 @@ def _abandoned(rows: Rows, name: str, floor: float) -> tuple[BoolArray, FloatArr
     return (level < few) & (peak >= rows.limit("worth")), evidence
 
 
-def _broken(rows: Rows) -> tuple[BoolArray, FloatArray]:
-    """Whether most calls of a policy that still calls fail, and the log evidence."""
+def _broken(rows: Rows) -> tuple[BoolArray, FloatArray, IntArray]:
+    """Whether most calls of a policy that still calls fail, the log evidence, and the row since which they fail."""
     failed, level = rows.series("tool_failure_fraction"), rows.smooth("tool_failure_fraction")
     start = rows.baseline("tool_failure_fraction", 10).level
     outage = (level > rows.limit("failing")) & (level > 2 * start)
     calling = ~(rows.smooth("tool_calls_mean") < 0.1)  # of a handful of calls any fraction can fail
     evidence = rows.level("failed", failed.values > rows.limit("failing"), failed.fresh & calling)
-    return (outage | (level > rows.limit("hopeless"))) & calling, evidence
+    since = rows.streak("failed since", failed.values > rows.limit("failing"), failed.fresh, gap=2)
+    return (outage | (level > rows.limit("hopeless"))) & calling, evidence, since

@@ -52,14 +52,20 @@ def size_of_rows(rows: Sequence[Row] | Mapping[str, Sequence[object]]) -> tuple[
     """(bytes, rows) of sample rows; the bytes are those of the first and the last row times the count."""
     if isinstance(rows, Mapping):
         count = max((len(values) for values in rows.values() if hasattr(values, "__len__")), default=0)
-        return sum(
-            _size(values[0]) * count for values in rows.values() if hasattr(values, "__getitem__") and count
-        ), count
+        return sum(_size_of_column(values) for values in rows.values()), count
     count = len(rows)
     if count == 0:
         return 0, 0
     ends = [sum(map(_size, row.values())) for row in (rows[0], rows[-1]) if isinstance(row, Mapping)]
     return sum(ends) * count // max(1, len(ends)), count
+
+
+def _size_of_column(values: object) -> int:
+    if isinstance(values, Mapping):
+        return sum(map(_size_of_column, values.values()))
+    if isinstance(values, (list, tuple)):
+        return _size(values[0]) * len(values) if values else 0
+    return _size(values)
 
 
 def _size(value: object) -> int:

@@ -30,7 +30,7 @@ __all__ = ["Recorder", "RecorderError", "RunInUse"]
 
 _PLAIN = frozenset((float, int, bool, str, type(None)))  # types whose values cannot change after the call
 _METRIC_BYTES = 56  # bytes of memory that one logged metric takes in the queue, about
-_INT64 = range(-(2**63), 2**63)
+_LEAST, _MOST = -(2**63), 2**63 - 1  # steps that the format holds
 
 
 class Recorder:
@@ -141,7 +141,7 @@ class Recorder:
                 held = {**metrics, **named} if named else dict(metrics)
             if not _PLAIN.issuperset(map(type, held.values())):
                 held = owned_metrics(held)
-            number = step if type(step) is int else int(step)
+            number = step if type(step) is int and _LEAST <= step <= _MOST else _whole(step)
             worker.submit(StepItem(number, time.time(), held), _METRIC_BYTES * len(held) + 256)
         except Exception as error:
             self._failed("log_step", error)
@@ -164,7 +164,7 @@ class Recorder:
             if not owned:
                 rows = owned_rows(rows)
             size, count = size_of_rows(rows)
-            worker.submit(SamplesItem(int(step), time.time(), rows), size, count)
+            worker.submit(SamplesItem(_whole(step), time.time(), rows), size, count)
         except Exception as error:
             self._failed("log_samples", error)
 
@@ -174,7 +174,7 @@ class Recorder:
         if self._inert or worker is None:
             return
         try:
-            worker.submit(EventItem(str(kind), None if step is None else int(step), time.time(), fields), 1024, 0)
+            worker.submit(EventItem(str(kind), None if step is None else _whole(step), time.time(), fields), 1024, 0)
             worker.wake()
         except Exception as error:
             self._failed("log_event", error)
@@ -280,6 +280,18 @@ class Recorder:
         self._inert = True
         self._worker.session.abandon()
         self._opened.lock.release()
+
+
+def _whole(step: object) -> int:
+    """The step as an integer of 64 bits.
+
+    Raises:
+        Exception: it is none.
+    """
+    number = int(step)  # type: ignore[call-overload]  # what has no __int__ raises TypeError
+    if not _LEAST <= number <= _MOST:
+        raise OverflowError(f"step {number} has more than 64 bits")
+    return int(number)
 
 
 def _new_document(opened: Opened, options: Mapping[str, object]) -> dict[str, object]:

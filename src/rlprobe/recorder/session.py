@@ -191,6 +191,8 @@ class Session:
     def save(self) -> None:
         """Replace the manifest, with what was counted so far."""
         self.document["counts"] = {"dropped": self.dropped, "bad_values": self.bad_values, "errors": len(self.errors)}
+        if self.errors:
+            self.document["errors"] = self.errors
         try:
             save_manifest(self.root, self.document)
         except OSError as error:

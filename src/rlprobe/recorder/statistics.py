@@ -58,7 +58,8 @@ class StepStatistics:
         if not self._changed:
             return None
         self._changed = False
-        return self._of(_Table(self._columns, self._rows))
+        with np.errstate(all="ignore"):  # rewards near the limits of float64 overflow into infinities, in silence
+            return self._of(_Table(self._columns, self._rows))
 
     def _of(self, table: "_Table") -> Found:
         found: Found = {"samples_count": float(table.rows)}

@@ -104,16 +104,15 @@ class RecordingFeed:
     def samples(self, *, step: int | None, columns: tuple[str, ...] | None) -> Samples:
         """Sample rows in recorded order, all of them or those of one step; rows that a rewind replaced are left out."""
         chunks = list(read_chunks(self._root, step=step, columns=columns))
-        held = gather(chunks, self._current)
+        first_steps = dict(self._steps.first_steps)
+        for chunk in chunks:  # a segment whose rows of steps are lost still took back what is older
+            if len(chunk) and int(chunk.segments[0]) not in self._steps.first_steps:
+                segment, first = int(chunk.segments[0]), int(chunk.steps.min())
+                first_steps[segment] = min(first, first_steps.get(segment, first))
+        held = gather(chunks, lambda chunk: _current(chunk, first_steps))
         rows = len(held["step"])  # type: ignore[arg-type]  # an array
         wanted = held if columns is None else {name: column for name, column in held.items() if name in columns}
         return Samples(columns=wanted, rows=rows)
-
-    def _current(self, chunk: Chunk) -> BoolArray:
-        keep = np.ones(len(chunk), dtype=bool)
-        for segment, first in self._steps.first_steps.items():
-            keep &= ~((chunk.segments < segment) & (chunk.steps >= first))
-        return keep
 
     def _read(self) -> list[Batch]:
         """New batches; the state is looked up first, so that a closed run is one whose rows were all read later."""
@@ -169,6 +168,14 @@ class RecordingFeed:
 
 def _batch(rows: Rows, revision: Revision) -> Batch:
     return Batch(steps=rows.steps, segments=rows.segments, columns=rows.columns, revision=revision)
+
+
+def _current(chunk: Chunk, first_steps: dict[int, int]) -> BoolArray:
+    """Which rows no later segment has taken back."""
+    keep = np.ones(len(chunk), dtype=bool)
+    for segment, first in first_steps.items():
+        keep &= ~((chunk.segments < segment) & (chunk.steps >= first))
+    return keep
 
 
 def _count(value: object) -> int:

@@ -122,7 +122,7 @@ def arrow_column(name: str, kind: str, values: Sequence[object]) -> tuple[pa.Fie
 _NUMBERS = (bool, int, float)
 
 
-def _fits(kind: str, value: bool | int | float) -> bool:
+def _fits(kind: str, value: float) -> bool:
     """Whether a column of that type holds the value: whole numbers have no NaN and 64 bits."""
     return kind == "double" or (math.isfinite(value) and -(2**63) <= value < 2**63)
 

@@ -1,0 +1,189 @@
+"""Every kind of value that a trainer logs, and what it costs."""
+
+import math
+import struct
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+from rlprobe import Recorder
+from rlprobe.recording.reader import RecordingFeed
+from rlprobe.recording.run import Run
+
+
+class Tensor:
+    """Stands in for a torch tensor: size is a method, the value comes from item(), clone() copies."""
+
+    def __init__(self, values):
+        self.values = list(values)
+
+    def size(self):
+        return (len(self.values),)
+
+    def numel(self):
+        return len(self.values)
+
+    def detach(self):
+        return self
+
+    def clone(self):
+        return Tensor(self.values)
+
+    def item(self):
+        return self.values[0]
+
+
+class Hostile:
+    def __float__(self):
+        raise RuntimeError("no")
+
+    def __repr__(self):
+        raise RuntimeError("no")
+
+
+def record(path, *rows, **options) -> Run:
+    with Recorder(path / "run", **options) as recorder:
+        for step, row in enumerate(rows):
+            recorder.log_step(step, row)
+    return Run(RecordingFeed(path / "run"))
+
+
+GOOD = {
+    "float": (0.1, 0.1),
+    "int": (3, 3.0),
+    "bool": (True, 1.0),
+    "numpy float32": (np.float32(0.1), float(np.float32(0.1))),
+    "numpy float16": (np.float16(0.5), 0.5),
+    "numpy int": (np.int64(7), 7.0),
+    "numpy bool": (np.bool_(True), 1.0),
+    "0-d array": (np.array(2.5), 2.5),
+    "array of one": (np.array([2.5]), 2.5),
+    "tensor": (Tensor([1.25]), 1.25),
+    "decimal": (Decimal("0.25"), 0.25),
+    "exact large int": (2**60, 2.0**60),
+}
+BAD = {
+    "text": "0.5",
+    "bytes": b"1",
+    "none": None,
+    "dict": {"a": 1},
+    "list": [1.0],
+    "array": np.zeros(3),
+    "tensor of two": Tensor([1.0, 2.0]),
+    "complex": 1j,
+    "hostile": Hostile(),
+    "beyond float64": 10**400,
+}
+
+
+def test_every_kind_of_number_is_kept(tmp_path):
+    run = record(tmp_path, {name: given for name, (given, _) in GOOD.items()})
+
+    for name, (_, expected) in GOOD.items():
+        assert run.column(name)[0] == expected, name
+    assert run.reading.bad_values == 0
+
+
+def test_a_bad_value_costs_only_itself_and_is_told_once_a_metric(tmp_path):
+    rows = [{"loss": 1.0, **BAD, "tail": 2.0}] * 5
+    run = record(tmp_path, *rows)
+    told = [event.fields["metric"] for event in run.events if event.kind == "bad_value"]
+
+    assert run.column("loss").tolist() == [1.0] * 5
+    assert run.column("tail").tolist() == [2.0] * 5
+    assert sorted(told) == sorted(BAD)
+    assert run.reading.bad_values == 5 * len(BAD)
+    assert not any(run.logged(name).any() for name in BAD)
+
+
+def test_an_integer_beyond_2_to_53_is_kept_as_the_nearest_float_and_told(tmp_path):
+    run = record(tmp_path, {"tokens_total": 2**53 + 1})
+
+    assert run.column("tokens_total")[0] == 2.0**53
+    assert [event.fields["reason"] for event in run.events if event.kind == "bad_value"] == ["rounded to float64"]
+
+
+def test_nan_payloads_infinities_and_not_logged_stay_apart_bit_for_bit(tmp_path):
+    payload = struct.unpack("<d", struct.pack("<Q", 0x7FF8DEADBEEF0001))[0]
+    run = record(tmp_path, {"a": payload}, {"a": math.inf, "b": 1.0}, {"a": -math.inf}, {"a": -0.0}, {"b": 2.0})
+
+    bits = run.column("a").view(np.uint64)
+    assert hex(int(bits[0])) == "0x7ff8deadbeef0001"
+    assert run.column("a")[1:4].tolist() == [math.inf, -math.inf, 0.0]
+    assert math.copysign(1, run.column("a")[3]) == -1
+    assert run.logged("a").tolist() == [True, True, True, True, False]
+    assert run.logged("b").tolist() == [False, True, False, False, True]
+    assert [(e.step, e.fields["metric"], e.fields["value"]) for e in run.events if e.kind == "non_finite"] == [
+        (0, "a", "NaN")
+    ]
+
+
+def test_a_metric_may_appear_late_and_may_have_any_name(tmp_path):
+    names = ["step", "segment", "sequence", "", "a b", "ключ", "x" * 500, "rewards/f:1", "\ud800", "quote\"'\n"]
+    run = record(tmp_path, {"loss": 1.0}, {"loss": 2.0, **dict.fromkeys(names, 3.0)}, {3: 4.0})
+
+    assert run.column("loss").tolist()[:2] == [1.0, 2.0]
+    for name in ("logged/step", "logged/segment", "logged/sequence", "", "a b", "ключ", "x" * 500, "rewards/f:1", "?"):
+        assert run.logged(name).tolist() == [False, True, False], name
+    assert run.column("3")[2] == 4.0
+    assert run.reading.bad_values == 0
+
+
+@pytest.mark.slow
+def test_ten_thousand_metrics_are_kept(tmp_path):
+    run = record(tmp_path, *({f"metric {n}": n + step for n in range(10_000)} for step in range(5)))
+
+    assert run.rows == 5
+    assert all(run.column(f"metric {n}")[4] == n + 4 for n in range(10_000))
+
+
+def test_a_step_that_is_no_number_costs_only_its_call(tmp_path):
+    with Recorder(tmp_path / "run") as recorder:
+        recorder.log_step("five", {"a": 1.0})
+        recorder.log_step(float("nan"), {"a": 1.0})
+        recorder.log_step(2**70, {"a": 1.0})
+        recorder.log_step(np.int64(3), {"a": 2.0})
+        assert recorder.errors == 3
+    run = Run(RecordingFeed(tmp_path / "run"))
+
+    assert run.steps.tolist() == [3]
+
+
+def test_what_the_caller_changes_after_the_call_is_not_recorded(tmp_path):
+    array, metrics = np.array(1.0), {"a": 1.0}
+    rows = [{"reward": 1.0, "token_logprobs": np.ones(4, dtype=np.float32), "rewards": {"f": 1.0}}]
+    with Recorder(tmp_path / "run", capture="all") as recorder:
+        recorder.log_step(0, {**metrics, "array": array})
+        recorder.log_samples(0, rows)
+        array[...] = 9.0
+        metrics["a"] = 9.0
+        rows[0]["token_logprobs"][:] = 9.0
+        rows[0]["rewards"]["f"] = 9.0
+    run = Run(RecordingFeed(tmp_path / "run"))
+    samples = run.samples()
+
+    assert run.column("array")[0] == 1.0
+    assert samples.columns["token_logprobs"][0].tolist() == [1.0] * 4
+    assert samples.columns["reward/f"].tolist() == [1.0]
+
+
+def test_samples_of_any_shape_are_kept_and_a_bad_one_costs_only_itself(tmp_path):
+    with Recorder(tmp_path / "run", capture="all") as recorder:
+        recorder.log_samples(0, {"reward": [1.0, "x", None], "completion": ["a", "b", "c"], "odd": [1]})
+        recorder.log_samples(1, [{"reward": 1, "mine": {"deep": [1]}}, "no dict", {"reward": np.float32(2)}])
+        recorder.log_samples(2, [{"prompt": [{"role": "user", "content": "hi"}], "token_ids": np.arange(3)}])
+        recorder.log_samples(3, [])
+        recorder.log_samples(4, {"rewards": {"f": [1.0, 2.0]}, "truncated": [True, False]})
+    run = Run(RecordingFeed(tmp_path / "run"))
+
+    first = run.samples(step=0)
+    assert first.columns["completion"] == ["a", "b", "c"]
+    assert np.array_equal(first.columns["reward"], [1.0, np.nan, np.nan], equal_nan=True)
+    assert len(run.samples(step=1)) == 3
+    chat = run.samples(step=2)
+    assert chat.columns["prompt"] == ["hi"]
+    assert chat.columns["prompt_messages"] == ['[{"role": "user", "content": "hi"}]']
+    assert chat.columns["token_ids"][0].tolist() == [0, 1, 2]
+    assert run.samples(step=4).columns["reward/f"].tolist() == [1.0, 2.0]
+    assert {e.fields["metric"] for e in run.events if e.kind == "bad_value"} == {"reward", "odd", "samples"}

@@ -10,7 +10,11 @@ from rlprobe.recording.run import BoolArray, FloatArray
 PINNED = 3  # rows at exactly the largest length so far after which that length is a cap and not a record
 OFTEN = 0.1  # fraction of the rows that must meet it: rounded lengths meet a record now and then
 TIE = 1e-6  # relative difference within which two lengths are the same one
-NEAR = 0.95  # mean length, as a fraction of the cap, from which on most completions are cut
+NEAR = (
+    0.85  # mean length, as a fraction of the cap, from which on most completions are cut: over rows of real runs with
+)
+# few samples a step, the fraction of such rows lies within 0.1 of the logged fraction of cut completions
+AT = 0.95  # the same where the largest mean length itself has to stand for the cap
 BORNE_OUT = 0.6  # least mean length that bears a truncated fraction out, as a fraction of fraction times cap
 SHORTEST_CAP = 32.0  # tokens; answers of a fixed short form also repeat their length exactly
 
@@ -36,8 +40,10 @@ class Truncation:
 def truncation(rows: Rows) -> Truncation:
     """The truncated fraction, or the sight of lengths at their cap. Carries state: ask once a signature."""
     fraction, length = rows.series("truncated_fraction"), rows.series("completion_tokens_mean")
-    cap = _length_cap(rows)
-    guess = np.where(np.isnan(cap) | np.isnan(length.values), np.nan, length.values >= NEAR * cap)
+    known, seen = _known_cap(rows), _pinned(rows, "completion_tokens_mean")
+    cap = np.where(np.isnan(known), seen, known)
+    near = np.where(np.isnan(known), AT, NEAR)
+    guess = np.where(np.isnan(cap) | np.isnan(length.values), np.nan, length.values >= near * cap)
     logged = ~np.isnan(fraction.values)
     return Truncation(
         values=np.where(logged, fraction.values, guess),
@@ -56,16 +62,13 @@ def at_the_cap(rows: Rows, fraction: FloatArray, width: int) -> BoolArray:
     return ~(length < BORNE_OUT * fraction * longest)
 
 
-def _length_cap(rows: Rows) -> FloatArray:
-    """(n,) the completion length cap in tokens: as configured, else the largest length so far once it was met again.
-
-    NaN while there is no telling.
-    """
+def _known_cap(rows: Rows) -> FloatArray:
+    """(n,) the length cap in tokens as configured, else the longest completion so far once it was met again, or NaN."""
     if "max_completion_tokens" not in rows.manifest.inferred_settings:
         configured = rows.number("max_completion_tokens", 0.0)
         if configured > 0:
             return np.full(len(rows), configured)
-    return np.fmax(_pinned(rows, "completion_tokens_max"), _pinned(rows, "completion_tokens_mean"))
+    return _pinned(rows, "completion_tokens_max")
 
 
 def _pinned(rows: Rows, name: str) -> FloatArray:

@@ -14,6 +14,7 @@ from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Judgement, Signature
 
 ENTRY_POINTS = "rlprobe.signatures"
+LONGEST = 120  # characters of another package's error in a note
 Judge = Callable[[Rows], Judgement | tuple[Judgement, ...]]
 
 
@@ -48,16 +49,14 @@ def normals() -> tuple[NormalEntry, ...]:
     return tuple(sorted(found, key=lambda one: one.normal.id))
 
 
-@cache
 def entries() -> tuple[Entry, ...]:
     """Every signature, ordered by stage folder and id; the order of hypotheses is a constant of the catalog."""
-    found = [
-        _entry(import_module(module.name))
-        for module in pkgutil.walk_packages(signatures.__path__, signatures.__name__ + ".")
-        if not module.ispkg
-    ]
-    found.extend(_entry(import_module(point.value)) for point in metadata.entry_points(group=ENTRY_POINTS))
-    return tuple(sorted(found, key=lambda entry: (entry.signature.stage, entry.signature.id)))
+    return _found().entries
+
+
+def broken() -> tuple[str, ...]:
+    """One sentence for each signature of another package that could not be loaded."""
+    return _found().broken
 
 
 def entry(name: str) -> Entry:
@@ -83,10 +82,40 @@ def page(name: str) -> str:
     """
     found = entry(name)
     package, _, stem = found.module.rpartition(".")
-    text = resources.files(package).joinpath(f"{stem}.md").read_text(encoding="utf-8")
+    written = resources.files(package or stem).joinpath(f"{stem}.md")
+    if not written.is_file():  # another package's signature may come without a page
+        return f"# {found.signature.id}\n\n{import_module(found.module).__doc__ or found.signature.title}\n"
+    text = written.read_text(encoding="utf-8")
     for threshold in found.signature.thresholds:
         text = text.replace("{" + threshold.name + "}", f"{threshold.value:g}")
     return text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    entries: tuple[Entry, ...]
+    broken: tuple[str, ...]
+
+
+@cache
+def _found() -> _Found:
+    found = [
+        _entry(import_module(module.name))
+        for module in pkgutil.walk_packages(signatures.__path__, signatures.__name__ + ".")
+        if not module.ispkg
+    ]
+    broken = []
+    for point in sorted(metadata.entry_points(group=ENTRY_POINTS), key=lambda point: (point.value, point.name)):
+        try:
+            foreign = _entry(import_module(point.value))
+            if any(known.signature.id == foreign.signature.id for known in found):
+                raise ValueError(f"its id {foreign.signature.id} is taken")
+            found.append(foreign)
+        except Exception as error:  # another package's code: it may fail in any way and must not take the doctor along
+            reason = " ".join(f"{type(error).__name__}: {error}".split())[:LONGEST]
+            broken.append(f"The signature {point.value} of another package was left out: {reason}.")
+    found.sort(key=lambda entry: (entry.signature.stage, entry.signature.id))
+    return _Found(entries=tuple(found), broken=tuple(broken))
 
 
 def _entry(module: ModuleType) -> Entry:

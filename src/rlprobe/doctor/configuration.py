@@ -13,6 +13,7 @@ from rlprobe.doctor.finding import Severity
 HYPOTHESES = (
     40  # statistical hypotheses of the catalog that a row may test, rounded up; a constant, not a count of metrics
 )
+LONGEST = 80  # characters of a value in a message
 ALPHA = 0.05  # chance that a healthy run of any length raises one statistical finding, before the effect gates
 
 
@@ -67,13 +68,17 @@ def load(path: str | Path) -> Configuration:
         raise ConfigurationError(f"{where}: expected a readable file, got {error.strerror}. Check the path.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{where}: expected TOML, got: {error}. Mend that line.") from error
+    except RecursionError:
+        raise ConfigurationError(f"{where}: expected TOML, got nesting without end. Write one table an id.") from None
     for key in table:
         if key not in ("sensitivity", "signatures"):
-            raise ConfigurationError(f"{where}: expected `sensitivity` or `signatures`, got {key!r}. Remove it.")
+            raise ConfigurationError(f"{where}: expected `sensitivity` or `signatures`, got {_shown(key)}. Remove it.")
     sensitivity = _number(table.get("sensitivity", 1.0), where, "sensitivity", 0.1, 10.0)
     chosen = table.get("signatures", {})
     if not isinstance(chosen, dict):
-        raise ConfigurationError(f"{where}: expected a table [signatures.ID], got {chosen!r}. Write one table an id.")
+        raise ConfigurationError(
+            f"{where}: expected a table [signatures.ID], got {_shown(chosen)}. Write one table an id."
+        )
     return Configuration(
         sensitivity=sensitivity, signatures={id: _choice(id, table, where) for id, table in chosen.items()}
     )
@@ -81,7 +86,7 @@ def load(path: str | Path) -> Configuration:
 
 def show(configuration: Configuration = DEFAULT) -> str:
     """The whole configuration as TOML, every threshold with its unit and meaning; `load` reads it back unchanged."""
-    lines = [f"sensitivity = {configuration.sensitivity:g}  # 1 is calibrated; 2 asks for half the log evidence", ""]
+    lines = [f"sensitivity = {configuration.sensitivity!r}  # 1 is calibrated; 2 asks for half the log evidence", ""]
     for entry in entries():
         signature, choice = entry.signature, configuration.choice(entry.signature.id)
         lines.append(f"[signatures.{signature.id}]")
@@ -97,16 +102,22 @@ def show(configuration: Configuration = DEFAULT) -> str:
 def _choice(id: str, table: object, where: str) -> Choice:
     known = {entry.signature.id: entry.signature for entry in entries()}
     if id not in known:
-        raise ConfigurationError(f"{where}: [signatures.{id}]: expected a known id. See `rlprobe explain --list`.")
+        raise ConfigurationError(
+            f"{where}: signatures: expected known ids, got {_shown(id)}. See `rlprobe explain --list`."
+        )
     if not isinstance(table, dict):
-        raise ConfigurationError(f"{where}: signatures.{id}: expected a table, got {table!r}. Write [signatures.{id}].")
+        raise ConfigurationError(
+            f"{where}: signatures.{id}: expected a table, got {_shown(table)}. Write [signatures.{id}]."
+        )
     limits = {threshold.name: threshold for threshold in known[id].thresholds}
     enabled, severity = table.get("enabled", True), table.get("severity")
     if not isinstance(enabled, bool):
-        raise ConfigurationError(f"{where}: signatures.{id}.enabled: expected true or false, got {enabled!r}. Mend it.")
+        raise ConfigurationError(
+            f"{where}: signatures.{id}.enabled: expected true or false, got {_shown(enabled)}. Mend it."
+        )
     if severity is not None and severity not in get_args(Severity):
         raise ConfigurationError(
-            f"{where}: signatures.{id}.severity: expected critical, warning or info, got {severity!r}. Mend it."
+            f"{where}: signatures.{id}.severity: expected critical, warning or info, got {_shown(severity)}. Mend it."
         )
     values = {}
     for name, value in table.items():
@@ -115,7 +126,7 @@ def _choice(id: str, table: object, where: str) -> Choice:
         if name not in limits:
             offer = ", ".join(limits) or "none"
             raise ConfigurationError(
-                f"{where}: signatures.{id}: expected one of its thresholds ({offer}), got {name!r}."
+                f"{where}: signatures.{id}: expected one of its thresholds ({offer}), got {_shown(name)}. Mend it."
             )
         values[name] = _number(value, where, f"signatures.{id}.{name}", limits[name].low, limits[name].high)
     default = None if severity == known[id].severity else severity
@@ -125,6 +136,12 @@ def _choice(id: str, table: object, where: str) -> Choice:
 def _number(value: object, where: str, place: str, low: float, high: float) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
         raise ConfigurationError(
-            f"{where}: {place}: expected a number from {low:g} to {high:g}, got {value!r}. Mend it."
+            f"{where}: {place}: expected a number from {low:g} to {high:g}, got {_shown(value)}. Mend it."
         )
     return float(value)
+
+
+def _shown(value: object) -> str:
+    """The value on one line, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rlprobe.doctor.calibration import confidence
-from rlprobe.doctor.catalog import Entry, NormalEntry, entries, normals
+from rlprobe.doctor.catalog import Entry, NormalEntry, broken, entries, normals
 from rlprobe.doctor.causes import order
 from rlprobe.doctor.condense import Condensed, condensed_row
 from rlprobe.doctor.configuration import DEFAULT, Configuration
@@ -170,7 +170,6 @@ class Doctor:
         findings, incidents = order(self._findings(), steps or (0, 0), unseen)
         verdict = _verdict(findings, checked, stop)
         manifest, reading = run.manifest, run.reading
-        notes = reading.notes
         return Diagnosis(
             source=run.source,
             format=manifest.format,
@@ -189,7 +188,7 @@ class Doctor:
             dropped=reading.dropped,
             bad_values=reading.bad_values,
             unreadable=reading.unreadable,
-            notes=notes,
+            notes=(*reading.notes, *broken()),
         )
 
     def _findings(self) -> list[Finding]:

@@ -19,6 +19,7 @@ import struct
 import tempfile
 import time
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from rlprobe.recorder import worker
@@ -65,15 +66,13 @@ def child(run: Path, shared: mmap.mmap, mode: str, first: int) -> None:
         worker._KEEP_EVERY = 0.02  # type: ignore[misc]
         worker._PART_ROWS = 8  # type: ignore[misc]
     recorder = Recorder(run)
-    count = 0
-    for step in range(first, first + _ENTRIES - 1):
+    for count, step in enumerate(range(first, first + _ENTRIES - 1)):
         _ENTRY.pack_into(shared, 8 + count * _ENTRY.size, step, 0.0)
         struct.pack_into("<q", shared, 0, count + 1)
         recorder.log_step(step, {"a": step * 0.5, "b": float(-step), f"rare/{step % 7}": 1.0})
         if mode != "steps" and step % 3 == 0:
             recorder.log_samples(step, [{"completion": f"text {step} {i}", "reward": float(i)} for i in range(4)])
         _ENTRY.pack_into(shared, 8 + count * _ENTRY.size, step, time.monotonic())
-        count += 1
         time.sleep(_PAUSES[mode])
         if mode == "closing" and count == 600:
             recorder.close()
@@ -123,7 +122,7 @@ def judge(
         value != step * 0.5 or other != -step
         for step, value, other in zip(found.steps, found.column("a"), found.column("b"), strict=True)
     )
-    wrong += sum(second <= one for one, second in zip(steps, steps[1:], strict=False)) + found.rewinds
+    wrong += sum(second <= one for one, second in pairwise(steps)) + found.rewinds
     outcome = Outcome(
         mode=mode,
         seconds=delay,

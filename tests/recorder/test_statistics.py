@@ -39,6 +39,7 @@ def slow_rank_correlation(x: list[float], y: list[float], groups: list[int]) -> 
 _ROWS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 5), st.integers(0, 2)), max_size=24)
 
 
+@pytest.mark.slow
 @given(_ROWS)
 @settings(max_examples=200, deadline=None)
 def test_rank_correlation_is_the_mean_of_the_groups_own(rows):
@@ -83,8 +84,9 @@ def test_statistics_of_a_batch_by_hand():
 
 def test_every_statistic_has_a_canonical_name_and_lies_in_its_range():
     rows = [
-        {**row, "rewards": {"f": 1.0}, "truncated": n == 0, "right": n % 2 == 0, "logprob": -0.5, "kl": 0.1, "stop_reason": "eos",
-         "entropy": 1.0, "ratio_max": 1.5, "ratio_mean": 1.0, "token_kl": np.ones(8), "prompt_tokens": 4, "staleness": 1.0}
+        {**row, "rewards": {"f": 1.0}, "truncated": n == 0, "right": n % 2 == 0, "logprob": -0.5, "kl": 0.1,
+         "stop_reason": "eos", "entropy": 1.0, "ratio_max": 1.5, "ratio_mean": 1.0, "token_kl": np.ones(8),
+         "prompt_tokens": 4, "staleness": 1.0}
         for n, row in enumerate(ROWS)
     ]  # fmt: skip
     found = statistics_of(rows)
@@ -108,10 +110,14 @@ def test_repetition_is_the_fraction_of_four_grams_seen_before():
     assert "repetition_fraction" not in statistics_of([{"completion": "a b"}])
 
 
-@given(st.lists(st.dictionaries(
-    st.sampled_from(["reward", "advantage", "completion_tokens", "completion", "group", "prompt", "truncated", "right", "token_kl"]),
-    st.one_of(st.none(), st.floats(), st.integers(), st.text(max_size=5), st.booleans(), st.lists(st.floats(), max_size=3)),
-), max_size=8))  # fmt: skip
+_NAMES = ["reward", "advantage", "completion_tokens", "completion", "group", "prompt", "truncated", "right", "token_kl"]
+_ANYTHING = st.one_of(
+    st.none(), st.floats(), st.integers(), st.text(max_size=5), st.booleans(), st.lists(st.floats(), max_size=3)
+)
+
+
+@pytest.mark.slow
+@given(st.lists(st.dictionaries(st.sampled_from(_NAMES), _ANYTHING), max_size=8))
 @settings(max_examples=300, deadline=None)
 def test_no_rows_make_the_statistics_raise_or_give_nan(rows):
     assert all(value == value for value in statistics_of(rows).values())

@@ -74,7 +74,7 @@ class Doctor:
     def update(self) -> Diagnosis:
         """Read and judge what is new; costs what the new rows cost."""
         self.run.refresh()
-        if self.run.rewinds != self._rewinds:
+        if self.run.revisions != self._revisions:
             self._start_over()
         stop = self._rows.extend(self._complete())
         for watched in self._watched:
@@ -84,7 +84,7 @@ class Doctor:
         return self._diagnosis(stop)
 
     def _start_over(self) -> None:
-        self._rewinds = self.run.rewinds
+        self._revisions = self.run.revisions
         self._rows = Condensed(self.run)
         self._memory = Memory(self.run, self._rows)
         self._watched = [

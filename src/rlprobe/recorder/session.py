@@ -127,7 +127,7 @@ class Session:
             self.dropped += rows
 
     def _step_frames(self, item: StepItem) -> list[bytes]:
-        frames = self._statistics_frames() if item.step != self._statistics.step else []
+        frames = self._statistics_frames()  # before the row, so that the row keeps the place at which it was logged
         if self._first_step is None:
             self._first_step = item.step
             if self.segment > 0:

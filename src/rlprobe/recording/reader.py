@@ -167,7 +167,13 @@ class RecordingFeed:
 
 
 def _batch(rows: Rows, revision: Revision) -> Batch:
-    return Batch(steps=rows.steps, segments=rows.segments, columns=rows.columns, revision=revision)
+    return Batch(
+        steps=rows.steps,
+        segments=rows.segments,
+        sequences=rows.sequences,
+        columns=rows.columns,
+        revision=revision,
+    )
 
 
 def _current(chunk: Chunk, first_steps: dict[int, int]) -> BoolArray:

@@ -8,12 +8,15 @@ newer rows replace the older ones in the default view, `rewinds` counts it, and 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlprobe.recording.metrics import find
+
+if TYPE_CHECKING:
+    from rlprobe.recording.replay import Moment
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -129,6 +132,7 @@ class Batch:
             step below it is a rewind: the Run's rows from that step on are replaced.
         columns: name -> ((n,) values, (n,) logged mask). A NaN with mask True was logged as NaN.
         segments: (n,) segment index of each row.
+        sequences: (n,) place of each row in the order of recording; None is the order of the rows.
         complete: whether the last row can no longer change.
         events: new events in recorded order.
         manifest, reading: the whole current state, not a difference; None when unchanged.
@@ -140,6 +144,7 @@ class Batch:
     steps: IntArray
     columns: Mapping[str, tuple[FloatArray, BoolArray]] = field(default_factory=dict)
     segments: IntArray | None = None
+    sequences: IntArray | None = None
     complete: bool = True
     events: tuple[Event, ...] = ()
     manifest: Manifest | None = None
@@ -199,6 +204,7 @@ class Run:
         self._feed = feed
         self._steps: IntArray = np.empty(0, dtype=np.int64)
         self._segments: IntArray = np.empty(0, dtype=np.int64)
+        self._sequences: IntArray = np.empty(0, dtype=np.int64)
         self._columns: dict[str, _Column] = {}
         self._metadata: dict[str, Metadata] = {}
         self._rows = 0
@@ -235,6 +241,11 @@ class Run:
     def row_segments(self) -> IntArray:
         """(rows,) segment index of each row."""
         return self._segments[: self._rows]
+
+    @property
+    def sequences(self) -> IntArray:
+        """(rows,) place of each row in the order in which its segment was recorded."""
+        return self._sequences[: self._rows]
 
     @property
     def segments(self) -> list[Segment]:
@@ -281,13 +292,15 @@ class Run:
         """Sample rows of the whole run or of one step; empty when the source holds none."""
         return self._feed.samples(step=step, columns=columns)
 
-    def replay(self) -> Iterator[tuple[int, Mapping[str, float]]]:
-        """Yield (step, {metric: value}) of every row of the default view, oldest first."""
-        for row in range(self._rows):
-            yield (
-                int(self._steps[row]),
-                {name: float(column.values[row]) for name, column in self._columns.items() if column.logged[row]},
-            )
+    def replay(self, *, speed: float | None = None) -> "Iterator[Moment]":
+        """Rows of steps, samples and events of the default view in the order in which they were recorded.
+
+        Args:
+            speed: None tells everything at once; 1 waits as long as training took, 10 a tenth of that.
+        """
+        from rlprobe.recording.replay import replay  # it builds on Run
+
+        return replay(self, speed=speed)
 
     def refresh(self) -> int:
         """Read what is new; returns how many rows were added or changed. Costs what the new rows cost."""
@@ -315,6 +328,8 @@ class Run:
         self._reserve(start + count)
         self._steps[start : start + count] = batch.steps
         self._segments[start : start + count] = 0 if batch.segments is None else batch.segments
+        order = np.arange(start, start + count) if batch.sequences is None else batch.sequences
+        self._sequences[start : start + count] = order
         for name, (values, logged) in batch.columns.items():
             column = self._columns.get(name)
             if column is None:
@@ -355,6 +370,7 @@ class Run:
             Batch(
                 steps=self._steps[dropped].copy(),
                 segments=self._segments[dropped].copy(),
+                sequences=self._sequences[dropped].copy(),
                 columns={
                     name: (column.values[dropped].copy(), column.logged[dropped].copy())
                     for name, column in self._columns.items()
@@ -376,6 +392,7 @@ class Run:
         capacity = max(rows, 2 * capacity, 64)
         self._steps = np.concatenate([self._steps, np.zeros(capacity - len(self._steps), dtype=np.int64)])
         self._segments = np.concatenate([self._segments, np.zeros(capacity - len(self._segments), dtype=np.int64)])
+        self._sequences = np.concatenate([self._sequences, np.zeros(capacity - len(self._sequences), dtype=np.int64)])
         for column in self._columns.values():
             column.grow(capacity)
 

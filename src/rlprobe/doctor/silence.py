@@ -1,6 +1,6 @@
-"""How much of a step's reward carries no gradient, and whether that is because the task is mastered.
+"""How much of a step's reward carries no gradient, whether mastery is why, and what kind of advantage a run has.
 
-Several signatures ask both; each log answers with what it has, row by row.
+Several signatures ask these; each log answers with what it has, row by row.
 """
 
 import numpy as np
@@ -11,18 +11,35 @@ from rlprobe.recording.run import BoolArray, FloatArray
 ZERO = 1e-6  # of a reward's size; smaller spreads are rounding
 RISEN = 3.0  # standard errors of late reward above early reward: more than noise gives
 KEPT = 0.5  # of the best gain; less means that the reward has fallen since
+KNOWN = 0.8  # fraction of right answers that is mastery, wherever it began
 UNFINISHED = 0.9  # fraction of completions cut at the cap: a reward parked there is no mastery
+
+UNGROUPED = ("reinforce", "reinforce++", "ppo", "remax", "opo")  # algorithms whose advantage has no group baseline
+SCALED = (True, "group", "True", "true")  # values of advantage_scaling that divide by the group's own deviation
+
+
+def grouped(rows: Rows) -> bool:
+    """Whether the advantage is relative to a group; unknown algorithms are taken to be."""
+    return rows.manifest.algorithm not in UNGROUPED
+
+
+def standardised(rows: Rows) -> bool:
+    """Whether the settings say that advantages are standard scores within their group."""
+    return rows.manifest.algorithm == "grpo" and rows.setting("advantage_scaling") in SCALED
 
 
 def silent_groups(rows: Rows) -> Series:
     """Fraction of the groups without reward spread in each row: as logged, else 1 or 0 as the logged spread is zero.
 
-    A row's spread is the groups' mean, else the step's standard deviation, else its range of rewards.
+    A row's spread is the groups' mean, else the step's standard deviation, else its range of rewards. Where no group
+    enters the advantage, the whole step is the group.
     """
     logged = rows.series("zero_variance_group_fraction")
-    values, fresh = np.where(logged.fresh, logged.values, np.nan), logged.fresh
+    fresh = logged.fresh if grouped(rows) else np.zeros(len(rows), dtype=bool)
+    values = np.where(fresh, logged.values, np.nan)
     size = 1.0 + np.abs(np.nan_to_num(rows.series("reward_mean").values))
-    for spread, known in (_group_spread(rows), _spread(rows), _range(rows)):
+    groups = (_group_spread(rows),) if grouped(rows) else ()
+    for spread, known in (*groups, _spread(rows), _range(rows)):
         new = known & ~fresh
         values = np.where(new, spread <= ZERO * size, values)
         fresh = fresh | new
@@ -41,12 +58,17 @@ def spread(rows: Rows) -> Series:
 def mastered(rows: Rows) -> BoolArray:
     """(n,) whether silence has an innocent reason: reward has risen, has kept its gain, and no answer was ever better.
 
-    A reward that is parked where completions are cut at the cap, or below what some completion once scored, is none.
+    A reward that is parked where completions are cut at the cap, or below what some completion once scored, is none;
+    nor is one that the fraction of right answers or the true score, where they are logged, does not bear out.
     """
     top = rows.smooth("reward_max")
     better = top < rows.highest("reward_max") - ZERO * (1.0 + np.abs(top))
     cut = rows.smooth("truncated_fraction") >= UNFINISHED
-    return (rows.change("reward_mean").z >= RISEN) & kept_gain(rows) & ~better & ~cut
+    borne_out = np.ones(len(rows), dtype=bool)
+    for name in ("accuracy_fraction", "true_reward_mean"):
+        truth = rows.change(name)
+        borne_out &= ~(truth.z < RISEN) | (truth.late >= KNOWN)
+    return (rows.change("reward_mean").z >= RISEN) & kept_gain(rows) & ~better & ~cut & borne_out
 
 
 def kept_gain(rows: Rows) -> BoolArray:

@@ -69,12 +69,15 @@ def judge(rows: Rows) -> tuple[Judgement, ...]:
     evidence = rows.level("wasted", many, silent.fresh & enough)
     right = rows.mean("all_right_group_fraction", WINDOW) >= rows.limit("majority")
     wrong = rows.mean("all_wrong_group_fraction", WINDOW) >= rows.limit("majority")
+    begun = rows.recent("begun", silent.values, silent.fresh, width=10) >= rows.limit("silent")
+    since = rows.streak("since", begun, silent.fresh, gap=10)
     known = right | (mastered(rows) & ~wrong)
     return tuple(
         Judgement(
             fires=kind & enough & many,
             holds=kind & (share >= rows.limit("silent") - SLACK),
             log_evidence=evidence,
+            since=since,
             critical=kind & many & ~known & (share >= rows.limit("all")),
             explained=known,
             subject=subject,

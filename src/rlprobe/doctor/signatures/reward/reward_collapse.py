@@ -84,7 +84,9 @@ def judge(rows: Rows) -> Judgement:
     evidence = rows.level("deep", deep, reward.fresh)
     return Judgement(
         fires=(stands | sudden) & ~switched,
-        holds=fall.last <= bottom + rows.limit("lost") * (top - bottom),  # its own best must not slide away from under a fall that lasts
+        holds=fall.last
+        <= bottom
+        + rows.limit("lost") * (top - bottom),  # its own best must not slide away from under a fall that lasts
         log_evidence=np.maximum(evidence, jump),
         facts={"best": fall.best, "last": fall.last},
     )

@@ -1,0 +1,92 @@
+"""Advantages break a bound or a sign that their own definition implies."""
+
+import numpy as np
+
+from rlprobe.doctor.rows import Rows
+from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
+from rlprobe.doctor.silence import standardised
+from rlprobe.recording.run import FloatArray
+
+WINDOW = 10  # rows that the disagreement is averaged over; groups that fall silent agree with anything
+
+SIGNATURE = Signature(
+    id="ADVANTAGE_INVALID",
+    stage="advantages",
+    severity="warning",
+    arm="exact",
+    requires=("advantage_reward_disagreement_fraction|advantage_max|advantage_min",),
+    helps=("advantage_mean", "reward_std_group_mean"),
+    shows=("advantage_reward_disagreement_fraction", "advantage_max", "advantage_min", "advantage_mean"),
+    minimum_rows=3,
+    thresholds=(
+        Threshold("slack", 1.02, "of the bound", "rounding and the eps of the division stay below it", low=1.0),
+        Threshold(
+            "disagree",
+            0.1,
+            "fraction of samples",
+            "a sign that follows the reward never disagrees; a KL term inside the reward turns a few round",
+            high=1.0,
+        ),
+        Threshold(
+            "flipped",
+            0.5,
+            "fraction of samples",
+            "above it the sign is turned round, and training pays for wrong answers",
+            high=1.0,
+        ),
+        Threshold("rows", 3, "rows", "that must break the rule before one partial batch cannot be the reason", low=1),
+    ),
+    title="Advantages contradict their definition",
+    explanation="{disagree} % of the samples have an advantage against the sign of their reward, and the largest advantage is {top} where a "
+    "group of {group} allows {bound}: the advantage is computed from other numbers than it should be.",
+    record="Log advantage_max, advantage_min and the fraction of samples whose advantage has the wrong sign.",
+    remedies=(
+        Advice(text="Compute the advantages of one saved batch by hand and compare sample by sample."),
+        Advice(
+            text="Look for a sign, a group reshaped along the wrong axis, and a mean or deviation taken over padding."
+        ),
+        Advice(
+            text="Sample larger groups where a tiny deviation blows advantages up.",
+            setting="group_size",
+            suggested="8",
+            only_below=8,
+        ),
+    ),
+    lasting=True,
+)
+
+
+def judge(rows: Rows) -> Judgement:
+    """Fires on samples whose advantage opposes their reward, and on advantages that no group of that size can have."""
+    disagree = rows.series("advantage_reward_disagreement_fraction")
+    usual = rows.recent("usual", disagree.values, disagree.fresh, width=WINDOW)
+    against = disagree.fresh & (usual > rows.limit("disagree"))
+    top, bound = _top(rows), _bound(rows)
+    beyond = top > rows.limit("slack") * bound
+    broken = against | beyond
+    wrong = broken & (rows.count("broken", broken) >= rows.limit("rows"))
+    return Judgement(
+        fires=wrong,
+        log_evidence=rows.exact(wrong),
+        holds=rows.ever("known", wrong),  # a formula stays wrong where it shows only now and then
+        critical=wrong & disagree.fresh & (disagree.values > rows.limit("flipped")),
+        since=rows.streak("since", broken, rows.every, gap=10),
+        facts={
+            "disagree": 100 * np.nan_to_num(disagree.values),
+            "top": top,
+            "group": np.full(len(rows), rows.number("group_size", np.nan)),
+            "bound": np.full(len(rows), bound),
+        },
+    )
+
+
+def _top(rows: Rows) -> FloatArray:
+    """(n,) largest size of an advantage in each row, NaN where none was logged."""
+    high, low = rows.series("advantage_max"), rows.series("advantage_min")
+    return np.fmax(np.where(high.fresh, high.values, np.nan), np.where(low.fresh, -low.values, np.nan))
+
+
+def _bound(rows: Rows) -> float:
+    """Largest standard score in a group of G: sqrt(G - 1); infinite where advantages are not standard scores."""
+    group = rows.number("group_size", 0.0)
+    return float(np.sqrt(group - 1.0)) if standardised(rows) and group >= 2 else np.inf

@@ -1,0 +1,94 @@
+"""An easy reward function is saturated while the hard one does not move: format is mastered, the task is not."""
+
+import numpy as np
+
+from rlprobe.doctor.rows import Rows
+from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
+from rlprobe.recording.run import BoolArray
+
+FAMILY = "reward_component_mean"
+
+SIGNATURE = Signature(
+    id="FORMAT_GAMING",
+    stage="reward",
+    severity="warning",
+    arm="trend",
+    requires=("reward_component_mean/",),
+    helps=("accuracy_fraction", "format_fraction", "reward_component_std/"),
+    shows=("reward_component_mean/{subject}", "accuracy_fraction", "reward_mean"),
+    minimum_rows=100,
+    thresholds=(
+        Threshold(
+            "full",
+            0.9,
+            "of the easy function's range so far",
+            "it has nothing left to give; a half-learned format of a public run that went on stood at 0.4",
+        ),
+        Threshold(
+            "rows",
+            100,
+            "rows",
+            "saturated for so long; one public run stood like this for 60 rows and then solved its task",
+        ),
+        Threshold("gain", 2.0, "standard errors", "a hard function that rose by less since the start has not moved"),
+        Threshold(
+            "solved",
+            0.5,
+            "of the hard function's range so far",
+            "above it the hard function is good, not stalled",
+            high=1.0,
+        ),
+    ),
+    title="Only the easy reward function is learned",
+    explanation="The reward function {subject} has been at its ceiling for {rows} rows, and no harder one has moved since the start: the policy "
+    "collects what is easy, and its gradient now says nothing of the task.",
+    record="Log every reward function's mean as reward_component_mean/NAME, and accuracy_fraction.",
+    remedies=(
+        Advice(text="Pay the easy part only together with the hard one: multiply instead of adding."),
+        Advice(text="Lower the easy function's weight once it is learned."),
+        Advice(text="Give partial credit on the hard part, or begin with easier prompts, so that groups differ in it."),
+        Advice(text="Sample larger groups.", setting="group_size", scale=2.0),
+    ),
+)
+
+
+def judge(rows: Rows) -> tuple[Judgement, ...]:
+    """One judgement a reward function that can be the easy one."""
+    members = [f"{FAMILY}/{name}" for name in rows.members(FAMILY)]
+    return tuple(_one(rows, name, members) for name in members)
+
+
+def _one(rows: Rows, easy: str, members: list[str]) -> Judgement:
+    series, count = rows.series(easy), rows.observations(easy)
+    low, high = rows.lowest(easy), rows.highest(easy)
+    risen = rows.change(easy).z >= 2 * rows.limit("gain")
+    ceiling = (high > low) & (series.values >= low + rows.limit("full") * (high - low))
+    width = int(rows.limit("rows"))
+    full = rows.recent(f"full {easy}", ceiling, series.fresh, width=width) >= rows.limit("full")
+    hard = [name for name in (*members, "accuracy_fraction") if name != easy]
+    stalled = np.zeros(len(rows), dtype=bool)
+    for name in hard:
+        stalled |= _stalled(rows, name)
+    gamed = risen & full & (count >= width) & stalled & ~_learning(rows)
+    evidence = rows.level(f"gamed {easy}", ceiling & stalled, series.fresh)
+    since = rows.streak(f"since {easy}", ceiling, series.fresh, gap=5)
+    return Judgement(
+        fires=gamed & (evidence >= rows.alarm),
+        holds=ceiling & ~_learning(rows),
+        log_evidence=evidence,
+        since=since,
+        subject=easy.split("/", 1)[1],
+        facts={"rows": np.maximum(rows.index - since, 0).astype(np.float64)},
+    )
+
+
+def _stalled(rows: Rows, name: str) -> BoolArray:
+    """(n,) whether a reward function varies, has not risen since the start, and is far from its best."""
+    change, low, high = rows.change(name), rows.lowest(name), rows.highest(name)
+    good = change.late >= low + rows.limit("solved") * (high - low)
+    return (high > low) & (change.z < rows.limit("gain")) & ~good
+
+
+def _learning(rows: Rows) -> BoolArray:
+    """(n,) whether the fraction of right answers, where it is logged, has risen."""
+    return rows.change("accuracy_fraction").z >= rows.limit("gain")

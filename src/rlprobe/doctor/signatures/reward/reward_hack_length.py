@@ -1,0 +1,85 @@
+"""Reward is bought with length: longer answers of the same group are paid better, and answers grow."""
+
+import numpy as np
+
+from rlprobe.doctor.rows import Rows
+from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
+from rlprobe.recording.run import BoolArray
+
+SIGNATURE = Signature(
+    id="REWARD_HACK_LENGTH",
+    stage="reward",
+    severity="warning",
+    arm="level",
+    requires=("length_reward_correlation", "completion_tokens_mean", "reward_mean"),
+    helps=("true_reward_mean", "accuracy_fraction", "evaluation_score/", "truncated_fraction"),
+    shows=(
+        "completion_tokens_mean",
+        "length_reward_correlation",
+        "reward_mean",
+        "true_reward_mean",
+        "accuracy_fraction",
+    ),
+    minimum_rows=25,
+    thresholds=(
+        Threshold(
+            "correlation",
+            0.3,
+            "rank correlation within groups",
+            "below it length explains a tenth of the reward's order",
+            high=1.0,
+        ),
+        Threshold("growth", 1.3, "of the starting length", "shorter growth costs little"),
+        Threshold(
+            "truth",
+            3.0,
+            "standard errors",
+            "a true score, accuracy or held-out score that rose by this much paid for the length",
+        ),
+    ),
+    title="Reward is bought with length",
+    explanation="Completions grew to {after} tokens from {before} before step {onset}; within groups longer ones get more reward (rank correlation "
+    "{correlation}), and no score of the task itself has risen with it.",
+    record="Log the rank correlation of length and reward within groups as length_reward_correlation.",
+    remedies=(
+        Advice(
+            text="Take length out of the reward: compare the pay of a right answer with that of the same answer padded."
+        ),
+        Advice(text="Charge tokens above what a right answer needs, or pay nothing close to the cap."),
+        Advice(text="Lower the length cap.", setting="max_completion_tokens", scale=0.5),
+        Advice(
+            text="Keep the policy nearer to its reference.",
+            setting="kl_coefficient",
+            suggested="0.01-0.05",
+            only_below=0.01,
+        ),
+    ),
+    scale="log",
+)
+
+
+def judge(rows: Rows) -> Judgement:
+    """Fires when longer answers have been paid better for many rows, answers have grown, and the task has not."""
+    pay = rows.series("length_reward_correlation")
+    paid = pay.values > rows.limit("correlation")
+    evidence = rows.level("paid", paid, pay.fresh)
+    usual = rows.recent_median("usual", pay.values, pay.fresh, width=9)
+    length, start = rows.smooth("completion_tokens_mean", 9), rows.baseline("completion_tokens_mean").level
+    grown = length >= rows.limit("growth") * start
+    bought = (usual > rows.limit("correlation")) & grown & (rows.change("reward_mean").z > 0)
+    earned = _earned(rows)
+    return Judgement(
+        fires=bought & (evidence >= rows.alarm) & ~earned,
+        holds=grown & ~earned,
+        log_evidence=evidence,
+        facts={"correlation": usual},
+    )
+
+
+def _earned(rows: Rows) -> BoolArray:
+    """(n,) whether a score of the task itself has risen: thought that grows with it is what training is for."""
+    held_out = [f"evaluation_score/{name}" for name in rows.members("evaluation_score")]
+    out = np.zeros(len(rows), dtype=bool)
+    for name in ("true_reward_mean", "accuracy_fraction", *held_out):
+        out |= rows.change(name, minimum=6).z >= rows.limit("truth")
+    return out

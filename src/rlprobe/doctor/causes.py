@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from rlprobe.doctor.finding import SEVERITIES, Finding, Incident
 
 SLACK = 0.05  # fraction of the run by which a consequence's estimated onset may precede its cause's
+_Rank = tuple[int, int, int, int, str]
 _STAGES = ("infrastructure", "configuration", "reward", "advantages", "policy", "optimization", "generation")
 
 
@@ -100,11 +101,7 @@ EDGES: tuple[Edge, ...] = (
     Edge("STALE_ROLLOUT_WEIGHTS", "RATIO_NOT_ONE", "the sampler runs older weights than the trainer"),
     Edge("STALE_ROLLOUT_WEIGHTS", "CLIP_SATURATION", "ratios against old weights leave the clip range"),
     Edge("STALE_ROLLOUT_WEIGHTS", "NO_LEARNING", "the samples never show what was learned"),
-    Edge(
-        "DECODE_MISMATCH",
-        "TRAIN_INFER_MISMATCH",
-        "the sampler draws from another distribution than the one that is scored",
-    ),
+    Edge("DECODE_MISMATCH", "TRAIN_INFER_MISMATCH", "the sampler draws from another distribution than is scored"),
     Edge("DECODE_MISMATCH", "RATIO_NOT_ONE", "the sampler draws from another distribution than the one that is scored"),
     Edge("DECODE_MISMATCH", "KL_BLOWUP", "tokens outside the scored distribution pull the policy away"),
     Edge("STALENESS", "TRAIN_INFER_MISMATCH", "samples come from older policies"),
@@ -209,7 +206,8 @@ def order(
     """
     slack = SLACK * (steps[1] - steps[0])
     fired = frozenset(finding.id for finding in findings)
-    parents = {finding.key: _parent(finding, findings, slack, (fired, unseen)) for finding in findings}
+    ranks = {finding.key: _rank(finding) for finding in findings}
+    parents = _cut_rings({one.key: _parent(one, findings, slack, (fired, unseen)) for one in findings}, ranks)
     roots = {finding.key: _root(finding.key, parents) for finding in findings}
     groups: dict[str, list[Finding]] = {}
     for finding in findings:
@@ -256,15 +254,26 @@ def _parent(
     return min(able, key=_rank).key if able else None
 
 
+def _cut_rings(parents: Mapping[str, str | None], ranks: Mapping[str, _Rank]) -> dict[str, str | None]:
+    """Parents without rings: where causes run in a circle, the member that ranks first becomes a root."""
+    cut = dict(parents)
+    for start in cut:
+        walk, key = [start], cut[start]
+        while key is not None and key not in walk:
+            walk.append(key)
+            key = cut[key]
+        if key is not None:
+            cut[min(walk[walk.index(key) :], key=ranks.__getitem__)] = None
+    return cut
+
+
 def _root(key: str, parents: Mapping[str, str | None]) -> str:
-    seen = {key}
-    while (above := parents[key]) is not None and above not in seen:
-        seen.add(above)
+    while (above := parents[key]) is not None:
         key = above
     return key
 
 
-def _rank(finding: Finding) -> tuple[int, int, int, int, str]:
+def _rank(finding: Finding) -> _Rank:
     """Exact evidence first, then severity, then onset, then the stage that comes first in the pipeline."""
     exact = finding.relation != "cause"
     return (
@@ -276,7 +285,7 @@ def _rank(finding: Finding) -> tuple[int, int, int, int, str]:
     )
 
 
-def _urgency(members: list[Finding], root: str) -> tuple[int, int, int, tuple[int, int, int, int, str]]:
+def _urgency(members: list[Finding], root: str) -> tuple[int, int, int, _Rank]:
     active = [one for one in members if one.status == "active"]
     worst = min(SEVERITIES.index(one.severity) for one in members)
     head = next(one for one in members if one.key == root)

@@ -202,7 +202,7 @@ def numeral(value: float | None) -> str:
         return "NaN" if np.isnan(value) else ("infinite" if value > 0 else "minus infinite")
     if value == 0:
         return "0"
-    size = log10(abs(value))
+    size = log10(abs(float(f"{value:.2e}")))  # rounded first: 999.7 is 1000 and no 1e+03
     if size >= 6 or size < -3:
         return f"{value:.2e}"
     return f"{value:.3g}" if size < 3 else f"{value:.0f}"

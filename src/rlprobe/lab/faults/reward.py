@@ -41,12 +41,16 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         name="format-gaming",
-        description="An easy format reward outweighs a correctness reward that the policy cannot earn.",
+        description="An easy format reward drowns a correctness reward: it saturates, and right answers stay rare.",
         signatures=("FORMAT_GAMING",),
         recipe=replace(
             BASE,
+            algorithm="dr_grpo",
+            scaling="none",
             task=Task(operations="~", taught="=", wrong=0.2, malformed=0.6),
-            parts=(replace(_CORRECT, weight=0.1), Part(name="format", function=rewards.formatted)),
+            parts=(replace(_CORRECT, weight=0.03), Part(name="format", function=rewards.formatted)),
+            coefficients=replace(BASE.coefficients, kl=0.05),
+            learning_rate=1e-3,
         ),
     ),
     Fault(

@@ -8,6 +8,7 @@ from rlprobe.recording.run import BoolArray, FloatArray
 
 WARM_UP = 10  # observations in which a fresh critic may be anywhere
 SETTLING = 40  # observations before explained variance is expected to be positive
+LOSS_WINDOW = 30  # observations that a level of the loss is the median of: its noise is heavy and slow
 WINDOW = 15  # observations that a level is the median of
 
 SIGNATURE = Signature(
@@ -28,12 +29,13 @@ SIGNATURE = Signature(
         ),
         Threshold(
             "climb",
-            4.0,
+            3.5,
             "times the smallest loss so far",
-            "a critic's loss that settles above it has unlearned; healthy ones rise by at most 2.2 as rewards grow, "
-            "failing ones by 7 to 80",
+            "a critic's loss that settles above it has unlearned; healthy ones rise by at most 1.8 as rewards grow, "
+            "failing ones by 4.9 to 45",
         ),
         Threshold("back", 2.0, "times the smallest loss so far", "a loss below it again has recovered"),
+        Threshold("gain", 2.0, "standard errors", "a reward that rises by more than this makes the loss grow"),
         Threshold("explained", 0.0, "fraction of variance", "below it a constant would predict better", low=-10.0),
         Threshold("penalty", 2.0, "times the reward's range", "a KL penalty above it explains the loss"),
     ),
@@ -64,7 +66,8 @@ def judge(rows: Rows) -> Judgement:
     blind = _blind(rows)
     penalty = abs(reward - rows.smooth("reward_with_kl_mean", WINDOW)) > rows.limit("penalty") * spread
     still = rows.recent("still", away, value.fresh, width=WINDOW) > 0.5
-    fires = ((off >= rows.alarm) & still) | ((up >= rows.alarm) & climbed) | blind
+    unpaid = ~(rows.change("reward_mean").z > rows.limit("gain"))
+    fires = ((off >= rows.alarm) & still) | ((up >= rows.alarm) & climbed & unpaid) | blind
     return Judgement(
         fires=fires & ~penalty,
         holds=(still | (climb > rows.limit("back")) | blind) & ~penalty,
@@ -82,9 +85,9 @@ def _spread(rows: Rows, reward: FloatArray) -> FloatArray:
 
 def _climb(rows: Rows) -> FloatArray:
     """The critic's loss as a multiple of the smallest level that it has held."""
-    level = rows.smooth("value_loss", WINDOW)
+    level = rows.smooth("value_loss", LOSS_WINDOW)
     squared = rows.lowest("value_loss") > 0  # what has been negative is no squared error and has no floor to climb from
-    full = rows.observations("value_loss") >= WINDOW
+    full = rows.observations("value_loss") >= LOSS_WINDOW
     held = rows.carried_min("floor", where(full, level, nan))
     return where(squared & full, level / where(held > 0, held, inf), 1.0)
 

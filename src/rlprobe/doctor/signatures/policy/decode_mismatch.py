@@ -4,6 +4,8 @@ from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
 from rlprobe.recording.run import BoolArray
 
+WINDOW = 15  # rows in which a mean ratio of the sampler must stay off: its noise is that of rare tokens
+
 SIGNATURE = Signature(
     id="DECODE_MISMATCH",
     stage="policy",
@@ -54,7 +56,7 @@ def judge(rows: Rows) -> Judgement:
     still = (rows.recent("still", below, kl.fresh, width=5) > 0.5) | (
         rows.recent("off", off, ratio.fresh, width=5) > 0.5
     )
-    still = still | (rows.recent("still cut", cut, sampled.fresh, width=5) > 0.5)
+    still = still | (rows.recent("still cut", cut, sampled.fresh, width=WINDOW) > 0.8)
     # A sharper policy loses less of its mass to the filter: the ratio nears one and the mismatch stays.
     nearly = (abs(rows.smooth("ratio_mean") - 1) > rows.limit("ratio") / 3) & single
     evidence = negative.clip(min=moved).clip(min=lost)

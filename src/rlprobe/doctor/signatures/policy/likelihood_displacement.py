@@ -3,6 +3,8 @@
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
 
+WINDOW = 15  # rows that must agree before a fall counts as settled
+
 SIGNATURE = Signature(
     id="LIKELIHOOD_DISPLACEMENT",
     stage="policy",
@@ -12,10 +14,11 @@ SIGNATURE = Signature(
     helps=("reward_mean", "logprob_negative_mean", "entropy_mean"),
     shows=("logprob_positive_mean", "logprob_negative_mean", "reward_mean", "grad_norm"),
     thresholds=(
-        Threshold("fall", 0.3, "nats/token", "below its start: a quarter of the probability of each token is gone"),
+        Threshold("fall", 0.4, "nats/token", "below its start: a third of the probability of each token is gone"),
         Threshold(
-            "relative", 0.5, "times the starting log-prob", "below its start by this much, whatever the task's entropy"
+            "relative", 0.7, "times the starting log-prob", "below its start by this much, whatever the task's entropy"
         ),
+        Threshold("settled", 0.8, "fraction of the last 15 rows", "rows that must lie below both", high=1.0),
         Threshold("gain", 2.0, "standard errors", "reward above its start by more than this outweighs the fall"),
     ),
     title="Right answers become less likely",
@@ -38,6 +41,6 @@ def judge(rows: Rows) -> Judgement:
     fall = start - right.values
     low = (fall > rows.limit("fall")) & (fall > rows.limit("relative") * abs(start))
     evidence = rows.level("low", low, right.fresh)
-    still = rows.recent("still", low, right.fresh, width=5) > 0.5
+    still = rows.recent("still", low, right.fresh, width=WINDOW) > rows.limit("settled")
     unpaid = ~(rows.change("reward_mean").z > rows.limit("gain"))
     return Judgement(fires=(evidence >= rows.alarm) & still & unpaid, holds=still, log_evidence=evidence)

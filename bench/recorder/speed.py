@@ -46,8 +46,14 @@ def timed(
     return out
 
 
-def case(name: str, calls: int, prepare: Callable[[int], object], log: Callable[[Recorder], Callable[[int, object], None]],
-         pause: float, **options: object) -> dict[str, object]:  # fmt: skip
+def case(
+    name: str,
+    calls: int,
+    prepare: Callable[[int], object],
+    log: Callable[[Recorder], Callable[[int, object], None]],
+    pause: float,
+    **options: object,
+) -> dict[str, object]:
     """One case: the loop without a recorder, then with one."""
     began = cpu()
     timed(calls, prepare, lambda index, given: None, pause)
@@ -86,9 +92,9 @@ def samples(arrays: int) -> Callable[[int], object]:
         text = " ".join(generator.choice(words, TEXT_BYTES // 8).tolist())[:TEXT_BYTES]
         return [
             {
-                "prompt": f"prompt {index * 8 + number // 8}", "completion": f"{number} {text}", "reward": float(number % 5),
-                "rewards": {"right": float(number % 2), "format": 1.0}, "advantage": number % 5 - 2.0,
-                "completion_tokens": TOKENS, "truncated": False, "stop_reason": "eos",
+                "prompt": f"prompt {index * 8 + number // 8}", "completion": f"{number} {text}",
+                "reward": float(number % 5), "rewards": {"right": float(number % 2), "format": 1.0},
+                "advantage": number % 5 - 2.0, "completion_tokens": TOKENS, "truncated": False, "stop_reason": "eos",
                 **{name: generator.standard_normal(TOKENS, dtype=np.float32) for name in _ARRAYS[:arrays]},
             }
             for number in range(SAMPLES)

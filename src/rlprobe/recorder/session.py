@@ -218,8 +218,9 @@ class Session:
         """Write what a full disk refused; lay the directory anew when somebody deleted it."""
         with self._lock:
             deleted = any(stream.lost() for stream in self._streams)
-            for stream in self._streams:
-                if deleted:
+            if deleted:
+                self.dropped += self.steps.rows + self.samples.rows  # what stood in files that are gone
+                for stream in self._streams:
                     stream.rotate()
         if deleted:
             make_directory(self.root)

@@ -19,7 +19,7 @@ from rlprobe.recording.run import BoolArray, IntArray
 from rlprobe.recording.sample_columns import arrow_column, column_type, list_of, numbers_of, view_of
 
 PART_ROWS = 4096  # rows of one part, and of its only row group
-PART_BYTES = 32 << 20  # bytes of frames after which a part is written however few rows it has
+PART_BYTES = 32 << 20  # characters of text after which a part is full however few rows it has
 _STREAM = "samples"
 _decoder = msgspec.msgpack.Decoder(SampleFrame)
 Columns = dict[str, list[object]]
@@ -95,15 +95,22 @@ def snapshot_samples(root: Path, *, before: Position = END, part_rows: int = PAR
     done: list[JournalFile] = []
     for file, frames, _ in list(pending_samples(root, covers, before)):
         batch: list[SampleFrame] = []
+        held = 0
         for frame in frames:
             batch.append(frame)
-            if sum(each.rows for each in batch) >= part_rows:
+            held += sum(map(_text_bytes, frame.columns.values()))
+            if _count(batch) >= part_rows or held >= PART_BYTES:
+                held = 0
                 number, rows, batch = _write_part(root, number, file.segment, batch), rows + _count(batch), []
         if batch:
             number, rows = _write_part(root, number, file.segment, batch), rows + _count(batch)
         done.append(file)
     remove_journals(done)
     return rows
+
+
+def _text_bytes(values: list[object]) -> int:
+    return sum(len(value) for value in values if isinstance(value, str))
 
 
 def _count(frames: list[SampleFrame]) -> int:

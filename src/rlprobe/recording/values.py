@@ -3,8 +3,7 @@
 Runs on the writer thread and imports neither numpy nor torch: foreign scalars are asked for their `item()`.
 """
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rlprobe.recording.layout import RESERVED, RESERVED_PREFIX
@@ -79,8 +78,3 @@ def shown(value: object) -> str:
     except Exception as error:  # a foreign __repr__
         text = f"<{type(value).__name__}: {type(error).__name__}>"
     return text if len(text) <= 80 else text[:77] + "..."
-
-
-def first_nonfinite(names: Sequence[str], values: Iterable[float]) -> list[tuple[str, float]]:
-    """(name, value) of every value that is NaN or infinite."""
-    return [(name, value) for name, value in zip(names, values, strict=True) if not math.isfinite(value)]

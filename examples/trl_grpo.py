@@ -1,0 +1,58 @@
+"""Train a model with TRL's GRPO to sort four digits, recorded by one line, and diagnose the run.
+
+pip install 'rlprobe[trl]'
+python examples/trl_grpo.py --model Qwen/Qwen2.5-0.5B-Instruct --run runs/sorting
+"""
+
+import argparse
+import random
+
+from datasets import Dataset
+
+from rlprobe import attach, diagnose, open_run
+from trl import GRPOConfig, GRPOTrainer
+
+
+def right(prompts: list[str], completions: list[str], **_: object) -> list[float]:
+    """1 for the digits in order, between angle brackets."""
+    answers = (f"<{''.join(sorted(prompt.removeprefix('sort:').removesuffix('=')))}>" for prompt in prompts)
+    return [float(text.strip() == answer) for text, answer in zip(completions, answers, strict=True)]
+
+
+def main() -> None:
+    """Train, then say what the doctor makes of it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", default="Qwen/Qwen2.5-0.5B-Instruct")
+    parser.add_argument("--run", default="runs/sorting")
+    parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--cpu", action="store_true")
+    arguments = parser.parse_args()
+
+    dice = random.Random(0)
+    prompts = [f"sort:{''.join(dice.choices('0123456789', k=4))}=" for _ in range(1024)]
+    trainer = GRPOTrainer(
+        model=arguments.model,
+        reward_funcs=right,
+        train_dataset=Dataset.from_dict({"prompt": prompts}),
+        args=GRPOConfig(
+            output_dir=f"{arguments.run}.checkpoints",
+            max_steps=arguments.steps,
+            per_device_train_batch_size=32,
+            max_completion_length=16,
+            beta=0.02,
+            bf16=not arguments.cpu,
+            use_cpu=arguments.cpu,
+            report_to=[],
+        ),
+    )
+    with attach(trainer, arguments.run):
+        trainer.train()
+
+    diagnosis = diagnose(open_run(arguments.run))
+    print(diagnosis.verdict)
+    for finding in diagnosis.findings:
+        print(finding.severity, finding.id, "from step", finding.onset_step, "-", finding.title)
+
+
+if __name__ == "__main__":
+    main()

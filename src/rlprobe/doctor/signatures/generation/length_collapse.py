@@ -11,8 +11,8 @@ SIGNATURE = Signature(
     severity="warning",
     arm="level",
     requires=("completion_tokens_mean",),
-    helps=("reward_mean",),
-    shows=("completion_tokens_mean", "reward_mean"),
+    helps=("reward_mean", "accuracy_fraction"),
+    shows=("completion_tokens_mean", "accuracy_fraction", "reward_mean"),
     scale="log",
     thresholds=(
         Threshold(
@@ -23,12 +23,12 @@ SIGNATURE = Signature(
             "nothing", 0.1, "fraction of the longest five-row median",
             "shorter than this is a collapse unless the reward rose; real collapses ended at 0.0006 and 0.009", 0, 1,
         ),
-        Threshold("loss", 3.0, "standard errors", "reward below its start by more than this has fallen"),
-        Threshold("gain", 2.0, "standard errors", "reward above its start by more than this has risen"),
+        Threshold("loss", 3.0, "standard errors", "accuracy, or where it is not logged the reward, below its start by more than this has fallen"),
+        Threshold("gain", 2.0, "standard errors", "the same above its start by more than this has risen"),
         Threshold("worth", 5.0, "tokens", "completions that were never longer than this have nothing to lose"),
     ),
     title="Completions shrink to nothing",
-    explanation="Completions fall from {peak} to {after} tokens, {left} % of their length, and the reward does not gain by it.",
+    explanation="Completions fall from {peak} to {after} tokens, {left} % of their length, and nothing is gained by it.",
     record="Log the mean number of generated tokens as completion_tokens_mean.",
     remedies=(
         Advice(text="Read the shortest completions around the onset: they show what the reward still pays for."),
@@ -47,7 +47,8 @@ def judge(rows: Rows) -> Judgement:
     peak = rows.carried_max("peak", np.where(seen >= 5, level, np.nan))
     short, nothing = rows.limit("short") * peak, rows.limit("nothing") * peak
     evidence = rows.level("short", length.values < short, length.fresh)
-    gain = rows.change("reward_mean").z
+    accuracy = rows.change("accuracy_fraction").z
+    gain = np.where(np.isnan(accuracy), rows.change("reward_mean").z, accuracy)  # a reward can pay for brevity itself
     fell, rose = gain < -rows.limit("loss"), gain > rows.limit("gain")
     collapsed = ((level < short) & fell) | ((level < nothing) & ~rose)
     return Judgement(

@@ -61,7 +61,8 @@ def judge(rows: Rows) -> Judgement:
     lately = np.where(seen >= 8, now, np.nan)
     highest = rows.carried_max("highest lately", lately)
     falling = (recent < rows.limit("falling") * peak) | (now < rows.limit("falling") * highest)
-    stuck = enough & (np.minimum(recent, now) >= high) & ~falling
+    patience = np.where(recent >= 1.5 * high, WINDOW, 1.5 * WINDOW)  # a moderate start is given longer to come down
+    stuck = (seen >= patience) & (np.minimum(recent, now) >= high) & ~falling
     excused = (gain > rows.limit("gain")) & ~total
     growing = enough & (recent >= rows.limit("growing")) & (lowest <= recent / 3) & (gain < -rows.limit("loss"))
     evidence = np.fmax(

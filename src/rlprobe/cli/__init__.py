@@ -24,6 +24,11 @@ INTERNAL_ERROR = 4
 INTERRUPTED = 130  # 128 + SIGINT, as shells say it
 PIPE_CLOSED = 141  # 128 + SIGPIPE: the reader of our output has gone
 DEBUG = "RLPROBE_DEBUG"  # environment variable; "1" shows the traceback of an internal error
+THREADS = (  # read once, when numpy is loaded; our matrices are small, and a second thread only spins beside the first
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -67,6 +72,8 @@ def _dispatch(words: list[str]) -> int:
         raise _unknown(first)
     from rlprobe.cli.arguments import parser_of
 
+    for name in THREADS:  # what the user has set stays
+        os.environ.setdefault(name, "1")
     args = parser_of(first, load(first)).parse_args(words[1:])
     return int(args.run(args))
 

@@ -31,6 +31,7 @@ SIGNATURE = Signature(
         Threshold("gain", 2.0, "standard errors", "reward above its start by more than this shows that the steps help"),
         Threshold("severe", 30.0, "times the starting norm", "settled above it the update is noise"),
     ),
+    aliases=("GRAD_EXPLOSION", "GRAD_SPIKES"),
     title="The gradient norm explodes or spikes repeatedly",
     explanation="The gradient norm is {after} against {before} before step {onset}; {spikes} of the last rows "
     "are more than tenfold spikes.",

@@ -29,6 +29,7 @@ SIGNATURE = Signature(
         ),
         Threshold("steps", 5.0, "rows in a row", "fewer are a start from small weights"),
     ),
+    aliases=("LR_MISUSE",),
     title="The learning rate is wrong",
     explanation="The learning rate is {rate} at step {onset}, {jump} times the highest before it; one update changes the "
     "weights by {step} of their norm.",

@@ -21,6 +21,7 @@ SIGNATURE = Signature(
             "skipped", 0.9, "fraction of the last 20 rows", "skipped this often, training stands still", high=1.0
         ),
     ),
+    aliases=("NO_OPTIMIZER_EFFECT",),
     title="The weights do not move",
     explanation="Updates have had no effect on the weights since step {onset} (weight change {change}, skipped updates "
     "{skipped}) while gradients arrive.",

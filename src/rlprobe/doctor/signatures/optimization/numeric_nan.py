@@ -47,6 +47,7 @@ SIGNATURE = Signature(
         Threshold("nearby", 0.2, "fraction of the last 10 rows", "rows that far apart are separate accidents"),
         Threshold("memory", 50.0, "rows", "a second broken row this soon is the same failure", low=1.0),
     ),
+    aliases=("NONFINITE",),
     title="NaN or infinite numbers in the update",
     explanation="{subject} is the first number that was NaN or infinite; it is so at step {onset}. Rows with such a "
     "number so far: {rows}.",

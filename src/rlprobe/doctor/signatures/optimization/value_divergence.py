@@ -72,7 +72,7 @@ def judge(rows: Rows) -> Judgement:
         fires=fires & ~penalty,
         holds=(still | (climb > rows.limit("back")) | blind) & ~penalty,
         log_evidence=off.clip(min=up).clip(min=rows.alarm),
-        facts={"value": rows.smooth("value_mean"), "reward": reward, "climb": climb},
+        facts={"climb": climb},
     )
 
 

@@ -24,6 +24,7 @@ SIGNATURE = Signature(
             "a reward this close to its best leaves nothing to push for, and a gradient of zero is the consequence",
         ),
     ),
+    aliases=("ZERO_GRAD",),
     title="The gradient is zero",
     explanation="No gradient has reached the optimizer since step {onset}, for {rows} rows in a row. A loss near zero "
     "would be normal; a gradient of zero is not.",

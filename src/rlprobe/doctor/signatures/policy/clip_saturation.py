@@ -1,5 +1,7 @@
 """Most of the gradient is clipped away: ratios lie far outside the range in which an update is trusted."""
 
+from numpy import where
+
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
 from rlprobe.recording.run import BoolArray
@@ -73,10 +75,12 @@ def judge(rows: Rows) -> Judgement:
         | (rows.recent("top", beyond, seen, width=WINDOW) > 0.5)
         | (rows.recent("mean", apart, mean.fresh, width=WINDOW) > 0.5)
     )
+    began = rows.streak("began", clipped | beyond | apart, clip.fresh | seen | mean.fresh, gap=5)
     return Judgement(
         fires=(evidence >= rows.alarm) & still,
         holds=still,
         log_evidence=evidence,
+        since=where(began < WARM_UP, began, -1),
         facts={"ratio": top.values, "clipped": clip.values},
     )
 

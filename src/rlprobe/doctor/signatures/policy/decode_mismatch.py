@@ -26,6 +26,7 @@ SIGNATURE = Signature(
             "ratio", 0.05, "distance from one", "mean ratio of a single pass; rounding and dropout stay within 0.03"
         ),
     ),
+    aliases=("TRUNCATED_SUPPORT",),
     title="Samples come from another distribution than is scored",
     explanation="KL or ratio cannot have this value for samples of the scored policy: {after} {unit} since step {onset}. "
     "Temperature, top-k, top-p or a ban on tokens is applied when sampling and not when scoring.",

@@ -2,10 +2,12 @@
 
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
+from rlprobe.recording.run import BoolArray
 
 START = (
     5  # first observations that the entropy is compared with: a collapse within 15 rows must not be its own baseline
 )
+STRETCH = 10  # observations of a stretch of the reward
 
 SIGNATURE = Signature(
     id="ENTROPY_COLLAPSE",
@@ -70,5 +72,15 @@ def judge(rows: Rows) -> Judgement:
     best, worst = rows.highest("reward_max"), rows.lowest("reward_min")
     short = rows.smooth("reward_mean") - worst < rows.limit("achieved") * (best - worst)
     blind = rows.observations("reward_mean") >= 1
+    short = short & ~_rising(rows)
     fires = (evidence >= rows.alarm) & rows.measured("entropy_mean") & ((low & flat) | (gone & (short | ~blind)))
     return Judgement(fires=fires, holds=low, log_evidence=evidence)
+
+
+def _rising(rows: Rows) -> BoolArray:
+    """Where the reward's newest stretch lies above the one before last by more than its noise."""
+    level = rows.mean("reward_mean", STRETCH)
+    then = rows.earlier("then", level, rows.series("reward_mean").fresh, lag=2 * STRETCH)
+    error = rows.change("reward_mean").noise * (2 / STRETCH) ** 0.5
+    rising: BoolArray = level - then > rows.limit("gain") * error
+    return rising

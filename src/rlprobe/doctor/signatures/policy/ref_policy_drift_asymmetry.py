@@ -31,6 +31,7 @@ SIGNATURE = Signature(
         Threshold("tokens", 0.05, "fraction of the tokens", "a part with fewer says nothing", high=1.0),
         Threshold("gain", 2.0, "standard errors", "reward above its start by more than this is what later drift buys"),
     ),
+    aliases=("REF_DRIFT_ASYMMETRY",),
     title="Drift is concentrated at one position",
     explanation="Part {subject} of the completion (0 is the opening, 3 the end) carries {after} of the KL, {excess} times its "
     "fraction of the tokens.",

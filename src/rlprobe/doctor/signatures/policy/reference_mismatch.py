@@ -26,6 +26,7 @@ SIGNATURE = Signature(
         ),
         Threshold("rows", 3.0, "rows", "the first rows that all lie above it: one alone is a stray token", low=1.0),
     ),
+    aliases=("WRONG_REFERENCE", "REF_MISSPEC"),
     title="The policy does not start at its reference",
     explanation="KL to the reference is {after} nats/token from the first logged step on, where equal models give zero: "
     "the penalty pulls towards a model that training did not start from.",

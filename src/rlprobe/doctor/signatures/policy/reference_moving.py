@@ -18,6 +18,7 @@ SIGNATURE = Signature(
         Threshold("rows", 20.0, "rows in a row", "a learning rate that warms up from zero keeps KL at zero for a few"),
         Threshold("update", 1e-7, "relative weight change", "below it the policy itself stands still"),
     ),
+    aliases=("REF_MOVING",),
     title="The reference follows the policy",
     explanation="KL to the reference is {kl} nats/token although the weights have moved since step {onset}: the reference "
     "moves along, and the KL penalty holds nothing.",

@@ -7,7 +7,7 @@ import numpy as np
 from rlprobe.doctor.calibration import confidence
 from rlprobe.doctor.catalog import Entry, NormalEntry, broken, entries, normals
 from rlprobe.doctor.causes import order
-from rlprobe.doctor.condense import Condensed, condensed_row
+from rlprobe.doctor.condense import Condensed
 from rlprobe.doctor.configuration import DEFAULT, Configuration
 from rlprobe.doctor.finding import Diagnosis, Finding, NotChecked, Reassurance, Verdict
 from rlprobe.doctor.rows import Memory, Rows
@@ -77,11 +77,13 @@ class Doctor:
         if self.run.revisions != self._revisions:
             self._start_over()
         stop = self._rows.extend(self._complete())
-        for watched in self._watched:
-            self._judge(watched, stop)
-        for reassuring in self._reassuring:
-            self._reassure(reassuring, stop)
-        return self._diagnosis(stop)
+        # NaN and infinities compare as False in every judge; numpy's warnings of them tell a user nothing.
+        with np.errstate(all="ignore"):
+            for watched in self._watched:
+                self._judge(watched, stop)
+            for reassuring in self._reassuring:
+                self._reassure(reassuring, stop)
+            return self._diagnosis(stop)
 
     def _start_over(self) -> None:
         self._revisions = self.run.revisions
@@ -163,7 +165,7 @@ class Doctor:
         return max((self._rows.observations(name) for name in names), default=0)
 
     def _diagnosis(self, stop: int) -> Diagnosis:
-        run = self.run
+        run, rows = self.run, self._complete()
         steps = (int(run.steps[0]), int(self._rows.steps[-1])) if stop else None
         checked, not_checked = self._silences(stop)
         unseen = frozenset(one.id for one in not_checked if one.reason == "missing")
@@ -175,8 +177,8 @@ class Doctor:
             format=manifest.format,
             algorithm=manifest.algorithm,
             steps=steps,
-            rows=stop if stop < condensed_row(run.complete) else self._complete(),
-            segments=len(run.segments),
+            rows=rows,
+            segments=int(rows > 0) + int(np.count_nonzero(np.diff(run.row_segments[:rows]))),
             state=manifest.state,
             verdict=verdict,
             sentence=_sentence(verdict, findings, stop),

@@ -190,6 +190,18 @@ def test_until_a_step_is_the_run_cut_there(until: int) -> None:
     assert replace(told, state="") == replace(diagnose(columns_run(cut)), state="")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("until", "rows"), [(None, 40_003), (35_000, 35_001), (100, 101)])
+def test_rows_are_counted_as_the_log_has_them_where_they_are_judged_in_blocks(until: int | None, rows: int) -> None:
+    run = columns_run({"reward_mean": course(0.2, 0.8, 40_003, noise=0.05)})
+
+    diagnosis = diagnose(run, until=until)
+
+    assert diagnosis.rows == rows
+    assert diagnosis.steps is not None
+    assert rows - 8 <= diagnosis.steps[1] + 1 <= rows
+
+
 @settings(deadline=None, max_examples=15)
 @given(
     until=st.integers(0, 1000),

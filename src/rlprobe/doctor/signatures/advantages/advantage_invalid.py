@@ -36,6 +36,7 @@ SIGNATURE = Signature(
         ),
         Threshold("rows", 3, "rows", "that must break the rule before one partial batch cannot be the reason", low=1),
     ),
+    aliases=("ADV_EXPLOSION", "ADV_BIASED", "SIGN_FLIP"),
     title="Advantages contradict their definition",
     explanation="{disagree} % of the samples have an advantage against the sign of their reward, and the largest advantage is {top} where a "
     "group of {group} allows {bound}: the advantage is computed from other numbers than it should be.",

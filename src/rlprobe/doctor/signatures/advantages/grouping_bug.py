@@ -24,6 +24,7 @@ SIGNATURE = Signature(
             "single", 1.5, "samples a group", "below it most groups are one sample, which has no baseline", low=1.0
         ),
     ),
+    aliases=("GROUP_INDEX_BUG",),
     title="Groups do not hold the samples of one prompt",
     explanation="In {mixed} % of the groups prompts are mixed; a group holds {size} samples; the largest advantage is {advantage} and the "
     "largest reward {reward}. A group baseline needs several samples of one prompt, and nothing else.",

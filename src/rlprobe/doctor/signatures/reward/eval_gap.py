@@ -32,6 +32,7 @@ SIGNATURE = Signature(
             "flat_evaluations", 12, "evaluations", "without any gain on any set while training reward rose", low=4
         ),
     ),
+    aliases=("OVERFIT_EVAL_DROP",),
     title="Held-out score does not follow the training reward",
     explanation="Training reward has risen by {rise} standard errors, and the held-out score of {subject} is {now} after {best} at its best.",
     record="Evaluate on held-out prompts now and then and log evaluation_score/NAME.",

@@ -54,6 +54,7 @@ SIGNATURE = Signature(
             "most updates have nothing to learn from; flat starts of healthy public runs stay at 0.55",
         ),
     ),
+    aliases=("NO_LEARNING_SIGNAL",),
     title="The reward has not moved beyond its noise",
     explanation="After {rows} rows the reward lies {gain} standard errors from its start: this run has not learned.",
     record="Log the mean reward of every step as reward_mean.",

@@ -40,6 +40,7 @@ SIGNATURE = Signature(
             "stands", 0.6, "fraction of the last 13 rows", "in which the fall must be there; noise dips come and go"
         ),
     ),
+    aliases=("REWARD_CRASH", "LATE_COLLAPSE"),
     title="Reward collapsed",
     explanation="Reward held {best} at its best and now holds {last}, where it began or below: what was learned is gone.",
     record="Log the mean reward of every step as reward_mean.",

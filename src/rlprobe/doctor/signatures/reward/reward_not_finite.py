@@ -24,6 +24,7 @@ SIGNATURE = Signature(
         ),
         Threshold("rows", 3, "rows", "with samples that no reward function answered for", low=1),
     ),
+    aliases=("REWARD_NAN",),
     title="Rewards are not finite or are missing",
     explanation="{bad} rewards of a step are NaN or infinite and {missing} are missing: the advantages of their groups are NaN or wrong.",
     record="Log how many rewards are NaN or infinite as reward_nonfinite_count.",

@@ -35,6 +35,7 @@ SIGNATURE = Signature(
         ),
         Threshold("size", 0.05, "of a scale from 0 to 1", "smaller gains of the proxy are not compared", high=1.0),
     ),
+    aliases=("REWARD_HACK_OTHER",),
     title="The proxy reward rises without the true score",
     explanation="The reward gained {gain} since its start and the true score {truth}: what is optimised is not what is wanted.",
     record="Log the score that the reward stands for, on the same samples, as true_reward_mean.",

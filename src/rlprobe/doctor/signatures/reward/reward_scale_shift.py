@@ -40,6 +40,7 @@ SIGNATURE = Signature(
         ),
         Threshold("rows", 3, "rows in a row", "that must agree", low=1),
     ),
+    aliases=("SCALE_DRIFT",),
     title="The reward changed its scale",
     explanation="Reward went from {old} to {new} within five rows and its spread by a factor of {factor}, while entropy and length stayed where they were: "
     "what changed is how answers are scored.",

@@ -31,6 +31,7 @@ SIGNATURE = Signature(
         ),
         Threshold("rows", 3, "rows", "so that one odd batch is not a wiring fault", low=1),
     ),
+    aliases=("DECODE_BLANKS",),
     title="The reward sees other text than was generated",
     explanation="For {mismatch} % of the samples the reward function received another text than the decoded completion: it scores "
     "what the policy did not write.",

@@ -36,7 +36,6 @@ def _all(name: str, metric: str) -> np.ndarray:
 RISES = {
     "length-hack": ("completion_tokens_mean", 1.3),
     "format-gaming": ("format_fraction", 1.05),
-    "proxy-overoptimised": ("reward_mean", 1.5),
     "kl-escape": ("kl_mean", 2.0),
     "learning-rate-huge": ("kl_mean", 1.05),
     "entropy-bonus": ("entropy_mean", 1.4),
@@ -111,8 +110,10 @@ def test_what_the_fault_fixes_stays_there(name: str) -> None:
 
 
 def test_a_proxy_is_bought_with_the_true_score() -> None:
-    first, last = _fifths("proxy-overoptimised", "true_reward_mean")
-    assert last < 0.5 * first
+    true = lab.run_in_memory("proxy-overoptimised", 300, seed=_SEED).column("true_reward_mean")
+    smooth = np.convolve(true, np.full(15, 1 / 15), "valid")
+    assert smooth.max() > smooth[0] + 0.05
+    assert smooth[-1] < 0.2 * smooth.max()
 
 
 def test_prompts_are_learned_by_heart_and_nothing_else() -> None:

@@ -19,7 +19,7 @@ from rlprobe import diagnose, open_run
 from rlprobe.integrations.trl import attach
 from rlprobe.recording.run import Run
 from tests.integrations.tiny_model import questions
-from tests.integrations.trl_lab import CASES, build
+from tests.integrations.trl_lab import CASES, Case, build
 
 pytestmark = [pytest.mark.trl, pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
@@ -98,6 +98,38 @@ def test_a_run_killed_at_any_moment_leaves_a_recording_that_can_be_judged(sorter
     assert run.manifest.state == "crashed"
     assert len(run.samples(step=20)) > 0
     assert "REWARD_CONSTANT" in [each.id for each in diagnosis.findings]
+
+
+def test_a_guardians_request_stops_training_and_saves_a_checkpoint(sorter: Path, tmp_path: Path) -> None:
+    run_dir = tmp_path / "run"
+
+    def asks(completions: list[str], **_: object) -> list[float]:
+        (run_dir / "control.json").write_text('{"request": "halt", "reason": "enough"}', encoding="utf-8")
+        return [0.0 for _ in completions]
+
+    trainer = build(sorter, tmp_path / "out", Case(rewards=(asks,)), max_steps=100_000)
+    with attach(trainer, run_dir):
+        trainer.train()
+    run = open_run(run_dir)
+
+    kinds = [event.kind for event in run.events]
+    assert run.rows < 1000
+    assert [event.fields["reason"] for event in run.events if event.kind == "halt"] == ["enough"]
+    assert kinds.index("checkpoint") > kinds.index("halt")
+    assert (tmp_path / "out" / f"checkpoint-{run.rows}").is_dir()
+
+
+def test_a_resumed_run_continues_the_recording_in_a_new_segment(sorter: Path, tmp_path: Path) -> None:
+    settings = {"steps_per_generation": 4, "save_strategy": "steps", "save_steps": 3}
+    for steps, checkpoint in ((5, None), (7, str(tmp_path / "out" / "checkpoint-3"))):
+        trainer = build(sorter, tmp_path / "out", CASES["healthy"], max_steps=steps, **settings)
+        with attach(trainer, tmp_path / "run"):
+            trainer.train(resume_from_checkpoint=checkpoint)
+    run = open_run(tmp_path / "run")
+
+    assert run.steps.tolist() == [1, 2, 3, 4, 5, 6, 7]
+    assert run.row_segments.tolist() == [0, 0, 0, 1, 1, 1, 1]
+    assert run.rewinds == 1
 
 
 def test_samples_of_a_recorded_run_can_be_read_back(sorter: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import torch
 from rlprobe.integrations.trl import attach
 from rlprobe.integrations.trl_hooks import Hooks
 from rlprobe.integrations.trl_session import Session
+from rlprobe.integrations.trl_wrapping import RewardWatch
 from tests.integrations.memory_recorder import MemoryRecorder
 from tests.integrations.trl_lab import CASES, Case, Trainer, build
 
@@ -32,6 +33,7 @@ SHAPES = {
 
 HOOKS = [name for name, _ in inspect.getmembers(Hooks, inspect.isfunction) if not name.startswith("_")]
 HOOKS = sorted(set(HOOKS) - {"install"})
+WATCHES = ("called", "returned")
 SESSION_HOOKS = ("train_begins", "step_begins", "update_begins", "update_ends", "step_ends", "logged", "train_ends")
 
 
@@ -72,7 +74,7 @@ def unwatched(sorter: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[o
     return outcome(build(sorter, tmp_path_factory.mktemp("bare"), max_steps=3))
 
 
-@pytest.mark.parametrize("name", [*HOOKS, *SESSION_HOOKS])
+@pytest.mark.parametrize("name", [*HOOKS, *SESSION_HOOKS, *WATCHES])
 def test_a_failure_in_any_hook_is_recorded_once_and_training_goes_on(
     sorter: Path,
     tmp_path: Path,
@@ -84,7 +86,7 @@ def test_a_failure_in_any_hook_is_recorded_once_and_training_goes_on(
     def fails(*_: object, **__: object) -> object:
         raise ZeroDivisionError("injected")
 
-    owner = Session if name in SESSION_HOOKS else Hooks
+    owner = Session if name in SESSION_HOOKS else RewardWatch if name in WATCHES else Hooks
     broken = property(fails) if isinstance(inspect.getattr_static(owner, name), property) else fails
     monkeypatch.setattr(owner, name, broken)
     trainer = build(sorter, tmp_path, max_steps=3)

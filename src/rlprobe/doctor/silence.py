@@ -11,7 +11,7 @@ from rlprobe.recording.run import BoolArray, FloatArray
 ZERO = 1e-6  # of a reward's size; smaller spreads are rounding
 RISEN = 3.0  # standard errors of late reward above early reward: more than noise gives
 KEPT = 0.5  # of the best gain; less means that the reward has fallen since
-KNOWN = 0.8  # fraction of right answers that is mastery, wherever it began
+KNOWN = 0.5  # fraction of right answers; with fewer there is more to learn, whatever the reward says
 UNFINISHED = 0.9  # fraction of completions cut at the cap: a reward parked there is no mastery
 
 UNGROUPED = ("reinforce", "reinforce++", "ppo", "remax", "opo")  # algorithms whose advantage has no group baseline
@@ -64,10 +64,7 @@ def mastered(rows: Rows) -> BoolArray:
     top = rows.smooth("reward_max")
     better = top < rows.highest("reward_max") - ZERO * (1.0 + np.abs(top))
     cut = rows.smooth("truncated_fraction") >= UNFINISHED
-    borne_out = np.ones(len(rows), dtype=bool)
-    for name in ("accuracy_fraction", "true_reward_mean"):
-        truth = rows.change(name)
-        borne_out &= ~(truth.z < RISEN) | (truth.late >= KNOWN)
+    borne_out = ~(rows.change("accuracy_fraction").late < KNOWN) & ~(rows.change("true_reward_mean").z < RISEN)
     return (rows.change("reward_mean").z >= RISEN) & kept_gain(rows) & ~better & ~cut & borne_out
 
 

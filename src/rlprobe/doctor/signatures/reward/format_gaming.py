@@ -4,9 +4,13 @@ import numpy as np
 
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
+from rlprobe.doctor.silence import silent_groups, spread
 from rlprobe.recording.run import BoolArray
 
 FAMILY = "reward_component_mean"
+START = 15  # rows that the starting spread is the mean of, and the newest
+NEARLY = 0.9  # fraction of those rows; a dip is no end of it
+WINDOW = 30  # rows that the silent groups are averaged over
 
 SIGNATURE = Signature(
     id="FORMAT_GAMING",
@@ -20,7 +24,7 @@ SIGNATURE = Signature(
     thresholds=(
         Threshold(
             "full",
-            0.9,
+            0.8,
             "of the easy function's range so far",
             "it has nothing left to give; a half-learned format of a public run that went on stood at 0.4",
         ),
@@ -31,6 +35,14 @@ SIGNATURE = Signature(
             "saturated for so long; one public run stood like this for 60 rows and then solved its task",
         ),
         Threshold("gain", 2.0, "standard errors", "a hard function that rose by less since the start has not moved"),
+        Threshold(
+            "silent",
+            0.5,
+            "fraction of groups without reward spread",
+            "or a spread below 0.4 of its start: what is easy gives no gradient any more",
+            high=1.0,
+        ),
+        Threshold("spread", 0.4, "fraction of the starting spread", "as above, for logs without groups", high=1.0),
         Threshold(
             "solved",
             0.5,
@@ -55,21 +67,22 @@ SIGNATURE = Signature(
 def judge(rows: Rows) -> tuple[Judgement, ...]:
     """One judgement a reward function that can be the easy one."""
     members = [f"{FAMILY}/{name}" for name in rows.members(FAMILY)]
-    return tuple(_one(rows, name, members) for name in members)
+    spent = _spent(rows)
+    return tuple(_one(rows, name, members, spent) for name in members)
 
 
-def _one(rows: Rows, easy: str, members: list[str]) -> Judgement:
+def _one(rows: Rows, easy: str, members: list[str], spent: BoolArray) -> Judgement:
     series, count = rows.series(easy), rows.observations(easy)
     low, high = rows.lowest(easy), rows.highest(easy)
     risen = rows.change(easy).z >= 2 * rows.limit("gain")
-    ceiling = (high > low) & (series.values >= low + rows.limit("full") * (high - low))
+    ceiling = (high > low) & (rows.mean(easy, 20) >= low + rows.limit("full") * (high - low))
     width = int(rows.limit("rows"))
-    full = rows.recent(f"full {easy}", ceiling, series.fresh, width=width) >= rows.limit("full")
+    full = rows.recent(f"full {easy}", ceiling, series.fresh, width=width) >= NEARLY
     hard = [name for name in (*members, "accuracy_fraction") if name != easy]
     stalled = np.zeros(len(rows), dtype=bool)
     for name in hard:
         stalled |= _stalled(rows, name)
-    gamed = risen & full & (count >= width) & stalled & ~_learning(rows)
+    gamed = risen & full & (count >= width) & stalled & ~_learning(rows) & spent
     evidence = rows.level(f"gamed {easy}", ceiling & stalled, series.fresh)
     since = rows.streak(f"since {easy}", ceiling, series.fresh, gap=5)
     return Judgement(
@@ -92,3 +105,12 @@ def _stalled(rows: Rows, name: str) -> BoolArray:
 def _learning(rows: Rows) -> BoolArray:
     """(n,) whether the fraction of right answers, where it is logged, has risen."""
     return rows.change("accuracy_fraction").z >= rows.limit("gain")
+
+
+def _spent(rows: Rows) -> BoolArray:
+    """(n,) whether little spread is left: with a hard function that still tells answers apart there would be more."""
+    silent, within = silent_groups(rows), spread(rows)
+    quiet = rows.recent("quiet", silent.values, silent.fresh, width=WINDOW) >= rows.limit("silent")
+    early = within.fresh & (rows.count("early", within.fresh) <= START)
+    start = rows.recent("start", within.values, early, width=START)
+    return quiet | (rows.recent("late", within.values, within.fresh, width=START) <= rows.limit("spread") * start)

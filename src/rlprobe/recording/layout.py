@@ -92,7 +92,7 @@ EVENT_KINDS: tuple[EventKind, ...] = (
     EventKind("dropped", "rows, bytes, reason", "Rows that were not recorded since the last event of this kind."),
     EventKind("alert", "finding, url", "A message was sent."),
     EventKind("closed", "", "The segment was closed in order."),
-    EventKind("bad_hook", "hook, error, message, traceback", "An integration's hook failed; told once a hook and error."),
+    EventKind("bad_hook", "hook, error, message, traceback", "A hook of an integration failed; told once."),
     EventKind("custom", "any", "Anything else; unknown kinds are kept."),
 )
 

@@ -3,17 +3,11 @@
 Trains the lab's length hack, diagnoses it and shows the first incident as a picture; `text()` is the same as text.
 """
 
-import os
 import sys
 import tempfile
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-
-from rlprobe.cli import THREADS
-
-for _name in THREADS:  # before numpy is loaded
-    os.environ.setdefault(_name, "1")
 
 from rlprobe.doctor.engine import diagnose
 from rlprobe.doctor.finding import Diagnosis

@@ -36,7 +36,7 @@ def train(run_dir: Path, *, steps: int = 120, seed: int = 0) -> None:
             recorder.log_step(step, entropy_mean=entropy(chances), grad_norm=float(np.linalg.norm(gradient)))
             recorder.log_step(step, learning_rate=RATE, accuracy_fraction=float(rewards.mean()))
             recorder.log_samples(step, sample_rows(answers, rewards, advantages))
-            if recorder.should_stop:  # `rlprobe watch --halt` asks for it
+            if recorder.should_stop:  # somebody has asked through control.json
                 break
 
 

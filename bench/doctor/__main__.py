@@ -59,7 +59,8 @@ def real_runs() -> dict[str, object]:
     _by_signature(runs)
     _by_repository(healthy, failing)
     late = _onsets(failing)
-    return {"healthy_alarms": len(false), "failing_named": hits, "failing_first": first} | late
+    told: dict[str, object] = {"healthy_runs": len(healthy), "healthy_alarms": len(false), "healthy_critical": critical}
+    return told | {"failing_runs": len(failing), "failing_named": hits, "failing_first": first} | late
 
 
 def _by_label(failing: list[corpus.Read]) -> None:

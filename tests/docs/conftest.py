@@ -1,0 +1,3 @@
+"""The taught tiny model, for the README's trainer block."""
+
+from tests.integrations.conftest import sorter as sorter

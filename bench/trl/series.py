@@ -31,10 +31,18 @@ LEFT_OUT = ("_seconds", "_bytes", "_per_second", "wall_time")  # clocks and memo
 
 def lines_of(run: Run) -> list[str]:
     """One JSON line a step, canonical metrics alone; NaN and infinities as Python's json writes them."""
+    columns = {name: (run.column(name), run.logged(name)) for name in run.metrics if kept(name)}
     return [
-        json.dumps({"step": step} | {name: float(f"{value:.{DIGITS}g}") for name, value in row.items() if kept(name)})
-        for step, row in run.replay()
+        json.dumps(
+            {"step": int(step)} | {name: short(values[row]) for name, (values, has) in columns.items() if has[row]}
+        )
+        for row, step in enumerate(run.steps)
     ]
+
+
+def short(value: float) -> float:
+    """The value to a few significant digits."""
+    return float(f"{value:.{DIGITS}g}")
 
 
 def kept(name: str) -> bool:

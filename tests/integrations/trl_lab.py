@@ -61,7 +61,7 @@ class Case:
     """One run: what it is paid for, the settings that differ, and the sabotage before it trains.
 
     Attributes:
-        expected: ids of findings of which the diagnosis must hold one; empty for a healthy run.
+        expected: ids of which the first finding must have one; empty for a healthy run.
         sabotage: called with the trainer before the recorder is attached.
     """
 
@@ -124,12 +124,12 @@ CASES: Mapping[str, Case] = {
     "healthy-iterations": Case(settings={"num_iterations": 2, "steps_per_generation": 2, "learning_rate": 2e-4}),
     "healthy-rloo": Case(kind="rloo", settings={"learning_rate": 2e-4}),
     "length-reward": Case(
-        expected=("REWARD_HACK_LENGTH", "TRUNCATION_STARVE", "NO_EOS"),
+        expected=("REWARD_HACK_LENGTH",),
         rewards=(length,),
         settings={"beta": 0.0, "learning_rate": 1e-4, "max_completion_length": LONG},
     ),
     "blank-texts": Case(
-        expected=("REWARD_TEXT_MISMATCH", "REWARD_CONSTANT"),
+        expected=("REWARD_TEXT_MISMATCH",),
         steps=60,
         sabotage=blank_texts,
     ),
@@ -138,10 +138,8 @@ CASES: Mapping[str, Case] = {
         settings={"learning_rate": 3e-2, "max_grad_norm": 1e6},
         steps=100,
     ),
-    "constant-reward": Case(expected=("REWARD_CONSTANT", "ZERO_GRADIENT"), rewards=(constant,), steps=60),
-    "sign-flip": Case(
-        expected=("ADVANTAGE_INVALID", "REWARD_COLLAPSE", "DEGENERATE_GROUPS"), steps=100, sabotage=flip_advantages
-    ),
+    "constant-reward": Case(expected=("REWARD_CONSTANT",), rewards=(constant,), steps=60),
+    "sign-flip": Case(expected=("ADVANTAGE_INVALID",), steps=100, sabotage=flip_advantages),
     "no-eos": Case(expected=("NO_EOS",), steps=60, sabotage=mask_eos),
     "nan-gradient": Case(expected=("NUMERIC_NAN",), steps=60, sabotage=poison_gradient),
 }

@@ -4,20 +4,19 @@ import numpy as np
 
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
-from rlprobe.doctor.silence import silent_groups, spread
+from rlprobe.doctor.silence import spread
 from rlprobe.recording.run import BoolArray
 
 FAMILY = "reward_component_mean"
 START = 15  # rows that the starting spread is the mean of, and the newest
 NEARLY = 0.9  # fraction of those rows; a dip is no end of it
-WINDOW = 30  # rows that the silent groups are averaged over
 
 SIGNATURE = Signature(
     id="FORMAT_GAMING",
     stage="reward",
     severity="warning",
     arm="trend",
-    requires=("reward_component_mean/",),
+    requires=("reward_component_mean/", "reward_std_batch|reward_std_group_mean|reward_max"),
     helps=("accuracy_fraction", "format_fraction", "reward_component_std/"),
     shows=("reward_component_mean/{subject}", "accuracy_fraction", "reward_mean"),
     minimum_rows=100,
@@ -35,14 +34,7 @@ SIGNATURE = Signature(
             "saturated for so long; one public run stood like this for 60 rows and then solved its task",
         ),
         Threshold("gain", 2.0, "standard errors", "a hard function that rose by less since the start has not moved"),
-        Threshold(
-            "silent",
-            0.5,
-            "fraction of groups without reward spread",
-            "or a spread below 0.4 of its start: what is easy gives no gradient any more",
-            high=1.0,
-        ),
-        Threshold("spread", 0.4, "fraction of the starting spread", "as above, for logs without groups", high=1.0),
+        Threshold("spread", 0.55, "fraction of the starting spread", "as above, for logs without groups", high=1.0),
         Threshold(
             "solved",
             0.5,
@@ -79,15 +71,16 @@ def _one(rows: Rows, easy: str, members: list[str], spent: BoolArray) -> Judgeme
     width = int(rows.limit("rows"))
     full = rows.recent(f"full {easy}", ceiling, series.fresh, width=width) >= NEARLY
     hard = [name for name in (*members, "accuracy_fraction") if name != easy]
-    stalled = np.zeros(len(rows), dtype=bool)
+    stalled, unmoved = np.zeros(len(rows), dtype=bool), np.zeros(len(rows), dtype=bool)
     for name in hard:
         stalled |= _stalled(rows, name)
+        unmoved |= rows.change(name).z < 2 * rows.limit("gain")
     gamed = risen & full & (count >= width) & stalled & ~_learning(rows) & spent
     evidence = rows.level(f"gamed {easy}", ceiling & stalled, series.fresh)
     since = rows.streak(f"since {easy}", ceiling, series.fresh, gap=5)
     return Judgement(
         fires=gamed & (evidence >= rows.alarm),
-        holds=ceiling & ~_learning(rows),
+        holds=ceiling & unmoved & ~_learning(rows),
         log_evidence=evidence,
         since=since,
         subject=easy.split("/", 1)[1],
@@ -109,8 +102,7 @@ def _learning(rows: Rows) -> BoolArray:
 
 def _spent(rows: Rows) -> BoolArray:
     """(n,) whether little spread is left: with a hard function that still tells answers apart there would be more."""
-    silent, within = silent_groups(rows), spread(rows)
-    quiet = rows.recent("quiet", silent.values, silent.fresh, width=WINDOW) >= rows.limit("silent")
+    within = spread(rows)
     early = within.fresh & (rows.count("early", within.fresh) <= START)
     start = rows.recent("start", within.values, early, width=START)
-    return quiet | (rows.recent("late", within.values, within.fresh, width=START) <= rows.limit("spread") * start)
+    return rows.recent("late", within.values, within.fresh, width=2 * START) <= rows.limit("spread") * start

@@ -128,5 +128,8 @@ class _Condensed:
 
 
 def _finite(run: Run, name: str, part: slice) -> tuple[FloatArray, BoolArray, BoolArray]:
+    if not run.has(name):  # a whole column of nothing would be made anew for every row
+        count = part.stop - part.start
+        return np.full(count, np.nan), np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
     values = run.column(name)[part]
     return values, np.isfinite(values), run.logged(name)[part]

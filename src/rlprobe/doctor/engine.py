@@ -150,9 +150,8 @@ class Doctor:
         return tuple(name for name in watched.entry.signature.requires if not self._there(name, stop))
 
     def _there(self, alternatives: str, stop: int) -> bool:
-        present = self.run.metrics
         return any(
-            member in present and bool(self.run.logged(member)[:stop].any())
+            self.run.has(member) and bool(self.run.logged(member)[:stop].any())
             for name in alternatives.split("|")
             for member in (self._members(name) if name.endswith("/") else (name,))
         )
@@ -199,7 +198,7 @@ class Doctor:
             signature = watched.entry.signature
             plain = self._configuration.choice(signature.id).severity or signature.severity
             for subject, track in watched.tracks.items():
-                for episode in track.episodes:
+                for episode in track.told(lasting=signature.lasting):
                     severity = "critical" if episode.critical and plain == "warning" else plain
                     severity = "info" if episode.explained else severity
                     told = finding(signature, episode, subject, self._rows, self.run, severity)

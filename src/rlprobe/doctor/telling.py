@@ -1,7 +1,6 @@
 """From an episode to a Finding: onset with interval, levels before and after, the words and the remedies."""
 
 from dataclasses import dataclass
-from itertools import pairwise
 from math import log10
 
 import numpy as np
@@ -20,6 +19,7 @@ LOOK_BACK = 150  # observations before detection in which the onset is looked fo
 LOOK_AHEAD = 30  # observations after detection that still sharpen it
 LEVEL_ROWS = 8  # observations that a level before or after is the median of
 DRAWN = 24  # levels of a sparkline
+DRAWN_POINTS = 25  # values at most that each of them is the median of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,11 +102,15 @@ def unit(name: str) -> str:
 
 
 def drawn(values: FloatArray) -> tuple[float, ...]:
-    """At most DRAWN levels of a series: the medians of equal parts, so that no single point makes the picture."""
-    if len(values) == 0:
-        return ()
-    edges = np.linspace(0, len(values), min(DRAWN, len(values)) + 1).astype(np.int64)
-    return tuple(float(np.median(values[low:high])) for low, high in pairwise(edges))
+    """At most DRAWN levels of a series: medians over equal parts, so that no single point makes the picture.
+
+    A long series is read at evenly spaced points, because a picture of a million rows may not cost a million rows.
+    """
+    if len(values) <= DRAWN:
+        return tuple(values.tolist())
+    width = min(DRAWN_POINTS, len(values) // DRAWN)
+    at = np.linspace(0, len(values) - 1, DRAWN * width).astype(np.int64)
+    return tuple(np.median(values[at].reshape(DRAWN, width), axis=1).tolist())
 
 
 def reassurance(

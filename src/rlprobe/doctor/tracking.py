@@ -58,6 +58,10 @@ class Track:
                 episode = self._open(judgement, row, start)
             row = self._last(episode, judgement, holds, row, start)
 
+    def told(self, *, lasting: bool) -> list[Episode]:
+        """The episode worth telling: the first where harm lasts, otherwise the newest; what came and went is past."""
+        return self.episodes[:1] if lasting else self.episodes[-1:]
+
     def _active(self) -> Episode | None:
         return self.episodes[-1] if self.episodes and self.episodes[-1].recovered is None else None
 

@@ -206,6 +206,7 @@ class Run:
         self._segments: IntArray = np.empty(0, dtype=np.int64)
         self._sequences: IntArray = np.empty(0, dtype=np.int64)
         self._columns: dict[str, _Column] = {}
+        self._names: tuple[str, ...] = ()
         self._metadata: dict[str, Metadata] = {}
         self._rows = 0
         self._last_complete = True
@@ -267,7 +268,13 @@ class Run:
     @property
     def metrics(self) -> tuple[str, ...]:
         """Names of every column, canonical ones first in registry order, then foreign keys."""
-        return tuple(sorted(self._columns, key=lambda name: (find(name) is None, name)))
+        if len(self._names) != len(self._columns):
+            self._names = tuple(sorted(self._columns, key=lambda name: (find(name) is None, name)))
+        return self._names
+
+    def has(self, name: str) -> bool:
+        """Whether there is a column of that name."""
+        return name in self._columns
 
     @property
     def algorithm(self) -> str:

@@ -6,6 +6,7 @@ from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
 
 START = 10  # rows that make the start level
+PATIENCE = 15  # rows for which nothing was gained
 
 SIGNATURE = Signature(
     id="LENGTH_EXPLOSION",
@@ -18,7 +19,7 @@ SIGNATURE = Signature(
     scale="log",
     thresholds=(
         Threshold(
-            "growth", 2.5, "times the median of the first ten rows",
+            "growth", 3.0, "times the median of the first ten rows",
             "longer than this without gain; healthy runs grew up to 2.2 times with rising reward, a failing one 4.2 times",
             1.2,
         ),
@@ -45,8 +46,9 @@ def judge(rows: Rows) -> Judgement:
     accuracy = rows.change("accuracy_fraction").z
     gain = np.where(np.isnan(accuracy), rows.change("reward_mean").z, accuracy)  # a reward can pay for length itself
     unpaid = gain < rows.limit("gain")
+    settled = rows.recent("unpaid", unpaid, length.fresh, width=PATIENCE) == 1
     return Judgement(
-        fires=(evidence >= rows.alarm) & (level > rows.limit("growth") * start) & unpaid,
+        fires=(evidence >= rows.alarm) & (level > rows.limit("growth") * start) & settled,
         holds=(level > 0.8 * rows.limit("growth") * start) & unpaid,
         log_evidence=evidence,
         facts={"times": level / start},

@@ -10,8 +10,8 @@ from rlprobe.recording.run import BoolArray, FloatArray
 PINNED = 3  # rows at exactly the largest length so far after which that length is a cap and not a record
 OFTEN = 0.1  # fraction of the rows that must meet it: rounded lengths meet a record now and then
 TIE = 1e-6  # relative difference within which two lengths are the same one
-# Over rows of real runs with few samples a step, the fraction of rows whose mean length lies beyond this fraction of the
-# cap is within 0.1 of the logged fraction of cut completions.
+# Over rows of real runs with few samples a step, the fraction of rows whose mean length lies beyond this fraction of
+# the cap is within 0.1 of the logged fraction of cut completions.
 NEAR = 0.85
 AT = 0.95  # the same where the largest mean length itself has to stand for the cap
 BORNE_OUT = 0.6  # least mean length that bears a truncated fraction out, as a fraction of fraction times cap

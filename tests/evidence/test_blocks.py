@@ -1,5 +1,7 @@
 """The fall from the best block: chunks do not matter, and a slow twin agrees."""
 
+from itertools import pairwise
+
 import numpy as np
 from hypothesis import given
 
@@ -15,7 +17,7 @@ def test_any_chunking_gives_the_same_fall_to_the_last_bit(x: np.ndarray, at: lis
     whole, _ = block_fall(x, HistoryState.start())
     state, parts = HistoryState.start(), []
     edges = [0, *sorted(min(cut, len(x)) for cut in at), len(x)]
-    for low, high in zip(edges, edges[1:], strict=False):
+    for low, high in pairwise(edges):
         part, state = block_fall(x[low:high], state)
         parts.append(part)
 

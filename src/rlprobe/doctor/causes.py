@@ -7,6 +7,22 @@ from rlprobe.doctor.finding import SEVERITIES, Finding, Incident
 
 SLACK = 0.05  # fraction of the run by which a consequence's estimated onset may precede its cause's
 _Rank = tuple[int, int, int, int, str]
+# What can keep a reward or a loss flat, in the order of the pipeline: the first that holds is the answer.
+FLATTENING = (
+    "REWARD_CONSTANT",
+    "REWARD_TEXT_MISMATCH",
+    "EMPTY_COMPLETIONS",
+    "TRUNCATION_STARVE",
+    "GROUPING_BUG",
+    "DEGENERATE_GROUPS",
+    "ADV_COLLAPSE",
+    "KL_DOMINATES",
+    "CLIP_SATURATION",
+    "ZERO_GRADIENT",
+    "NO_WEIGHT_UPDATE",
+    "LR_ANOMALY",
+    "STALE_ROLLOUT_WEIGHTS",
+)
 _STAGES = ("infrastructure", "configuration", "reward", "advantages", "policy", "optimization", "generation")
 
 
@@ -221,6 +237,20 @@ def order(
         incidents.append(Incident(root=root, members=tuple(one.key for one in members), first_mover=mover))
         ordered.extend(_placed(one, root, parents[one.key]) for one in members)
     return tuple(ordered), tuple(incidents)
+
+
+def flat_because(findings: tuple[Finding, ...], checked: tuple[str, ...], unseen: frozenset[str]) -> str:
+    """Why a reward is flat, stage by stage: what is wrong, what was checked and is not the reason, what nobody saw."""
+    titles = {one.id: one.title for one in findings if one.status == "active"}
+    wrong = [titles[id] for id in FLATTENING if id in titles]
+    calm = [id for id in FLATTENING if id in checked and id not in titles]
+    blind = [id for id in FLATTENING if id in unseen]
+    parts = [f"Flat because: {'; '.join(wrong)}."] if wrong else []
+    if calm:
+        parts.append(f"Checked and not the reason: {', '.join(calm)}.")
+    if blind:
+        parts.append(f"Not logged, so not excluded: {', '.join(blind)}.")
+    return " ".join(parts)
 
 
 def reaches(cause: str, consequence: str, fired: frozenset[str], unseen: frozenset[str]) -> bool:

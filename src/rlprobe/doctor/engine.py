@@ -6,7 +6,7 @@ import numpy as np
 
 from rlprobe.doctor.calibration import confidence
 from rlprobe.doctor.catalog import Entry, NormalEntry, broken, entries, normals
-from rlprobe.doctor.causes import order
+from rlprobe.doctor.causes import flat_because, order
 from rlprobe.doctor.condense import Condensed
 from rlprobe.doctor.configuration import DEFAULT, Configuration
 from rlprobe.doctor.finding import Diagnosis, Finding, NotChecked, Reassurance, Verdict
@@ -169,6 +169,7 @@ class Doctor:
         checked, not_checked = self._silences(stop)
         unseen = frozenset(one.id for one in not_checked if one.reason == "missing")
         findings, incidents = order(self._findings(), steps or (0, 0), unseen)
+        findings = tuple(_explained(one, flat_because(findings, checked, unseen)) for one in findings)
         verdict = _verdict(findings, checked, stop)
         manifest, reading = run.manifest, run.reading
         return Diagnosis(
@@ -226,6 +227,13 @@ class Doctor:
             if e.signature.id not in watched_ids
         )
         return tuple(checked), tuple(sorted(silent, key=lambda one: (one.reason, one.id)))
+
+
+def _explained(finding: Finding, because: str) -> Finding:
+    """A flat reward is answered with what keeps it flat."""
+    if finding.id != "NO_LEARNING" or not because:
+        return finding
+    return replace(finding, explanation=f"{finding.explanation} {because}")
 
 
 def _verdict(findings: tuple[Finding, ...], checked: tuple[str, ...], rows: int) -> Verdict:

@@ -21,6 +21,7 @@ SIGNATURE = Signature(
     thresholds=(
         Threshold("jump", 3.0, "times the highest rate so far", "no schedule rises like this after its warm-up"),
         Threshold("rows", 10.0, "rows in a row", "a learning rate of zero for longer is no warm-up"),
+        Threshold("moved", 1e-3, "nats/token", "a KL that has risen above it proves that the rate was not zero"),
         Threshold(
             "step",
             0.02,
@@ -31,8 +32,8 @@ SIGNATURE = Signature(
     ),
     aliases=("LR_MISUSE",),
     title="The learning rate is wrong",
-    explanation="The learning rate is {rate} at step {onset}, {jump} times the highest before it; one update changes the "
-    "weights by {step} of their norm.",
+    explanation="From step {onset} on the learning rate ({after}, before {before}) is not what a schedule gives, or "
+    "its steps replace the weights instead of moving them.",
     record="Log learning_rate every step, and weight_update_ratio if the trainer can compute it.",
     remedies=(
         Advice(text="Lower the learning rate.", setting="learning_rate", scale=0.1),
@@ -53,7 +54,9 @@ def judge(rows: Rows) -> Judgement:
     jumped = rate.fresh & late & (before > 0) & (rate.values > rows.limit("jump") * before)
     raised = rows.latch("raised", jumped, width=int(rows.limit("rows")))
     idle = rows.streak("idle", rate.values == 0, rate.fresh, gap=0)
-    resting = (idle >= 0) & (rows.index - idle + 1 >= rows.limit("rows"))
+    # A table that rounds to six decimals prints small rates as zero: then the policy moves nevertheless.
+    moving = (update.values > 0) | (~(update.values == 0) & (rows.highest("kl_mean") > rows.limit("moved")))
+    resting = (idle >= 0) & (rows.index - idle + 1 >= rows.limit("rows")) & ~moving
     large = rows.streak("large", update.values > rows.limit("step"), update.fresh, gap=1)
     leaping = (large >= 0) & (rows.index - large + 1 >= rows.limit("steps"))
     fires = jumped | resting | leaping
@@ -63,5 +66,4 @@ def judge(rows: Rows) -> Judgement:
         holds=raised | (idle >= 0) | (large >= 0),
         log_evidence=rows.exact(fires),
         since=since,
-        facts={"rate": rate.values, "jump": rate.values / before.clip(min=1e-30), "step": update.values},
     )

@@ -23,8 +23,8 @@ SIGNATURE = Signature(
     ),
     aliases=("NO_OPTIMIZER_EFFECT",),
     title="The weights do not move",
-    explanation="Updates have had no effect on the weights since step {onset} (weight change {change}, skipped updates "
-    "{skipped}) while gradients arrive.",
+    explanation="Updates have had no effect on the weights since step {onset} although gradients arrive: they are "
+    "rounded away, skipped, or given to parameters that are not in use.",
     record="Log weight_update_ratio: the norm of an update's weight change over the norm of the weights.",
     remedies=(
         Advice(text="Keep 32-bit master weights: steps this small are rounded away in bfloat16.", setting="dtype"),
@@ -54,5 +54,4 @@ def judge(rows: Rows) -> Judgement:
         holds=(since >= 0) | thrown,
         log_evidence=rows.exact(fires),
         since=since.clip(min=lost * thrown),
-        facts={"change": ratio.values, "skipped": skipped.values},
     )

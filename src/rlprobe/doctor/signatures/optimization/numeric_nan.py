@@ -63,7 +63,7 @@ SIGNATURE = Signature(
 
 
 def judge(rows: Rows) -> tuple[Judgement, ...]:
-    """Fires under the name of the metric that turned first, at every row in which any number of the update is broken."""
+    """Fires under the name of the metric that turned first, in every row in which a number of the update is broken."""
     broken = {name: _broken(rows, name) for name in METRICS}
     broken |= {name: rows.series(name).fresh & (rows.series(name).values > 0) for name in COUNTS}
     anywhere = reduce(or_, broken.values())

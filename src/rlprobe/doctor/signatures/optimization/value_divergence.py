@@ -1,4 +1,4 @@
-"""The value head no longer predicts returns: its mean leaves the reward scale, or its loss climbs off its own minimum."""
+"""The value head no longer predicts returns: its mean leaves the reward scale, or its loss climbs off its minimum."""
 
 from numpy import fmax, inf, nan, where
 
@@ -40,8 +40,8 @@ SIGNATURE = Signature(
         Threshold("penalty", 2.0, "times the reward's range", "a KL penalty above it explains the loss"),
     ),
     title="The value head no longer predicts the returns",
-    explanation="The critic has lost the returns since step {onset}: its output is at {after}, from {before}, and its loss "
-    "stands at {climb} times the smallest level that it has held. Advantages built on it are noise.",
+    explanation="The critic has lost the returns since step {onset}: its output is at {after}, from {before}, and "
+    "its loss is {climb} times the smallest level that it has held. Advantages built on it are noise.",
     record="Log value_mean and value_loss, and value_explained_variance where the trainer has it.",
     remedies=(
         Advice(text="Lower the critic's learning rate.", setting="value_learning_rate", scale=0.1),
@@ -77,7 +77,7 @@ def judge(rows: Rows) -> Judgement:
 
 
 def _spread(rows: Rows, reward: FloatArray) -> FloatArray:
-    """How far apart returns can lie: what the mean reward has shown so far, and single samples where they are logged."""
+    """How far apart returns can lie: by the mean rewards so far, and by single samples where they are logged."""
     means = rows.highest("reward_mean") - rows.lowest("reward_mean")
     samples = rows.highest("reward_max") - rows.lowest("reward_min")
     return fmax(fmax(means, abs(reward)), samples)

@@ -40,8 +40,8 @@ SIGNATURE = Signature(
         ),
     ),
     title="Importance ratios are far outside the clip range",
-    explanation="Updates leave the range in which the old samples are valid: {after} against {before} before step "
-    "{onset}; largest ratio {ratio}, clipped fraction {clipped}.",
+    explanation="Since step {onset} the clipped fraction, or the importance ratio, is at {after}: updates leave the "
+    "range in which the samples say anything about them.",
     record="Log the clipped fraction as clip_fraction and the largest importance ratio as ratio_max.",
     remedies=(
         Advice(
@@ -81,7 +81,6 @@ def judge(rows: Rows) -> Judgement:
         holds=still,
         log_evidence=evidence,
         since=where(began < WARM_UP, began, -1),
-        facts={"ratio": top.values, "clipped": clip.values},
     )
 
 

@@ -28,8 +28,8 @@ SIGNATURE = Signature(
     ),
     aliases=("TRUNCATED_SUPPORT",),
     title="Samples come from another distribution than is scored",
-    explanation="KL or ratio cannot have this value for samples of the scored policy: {after} {unit} since step {onset}. "
-    "Temperature, top-k, top-p or a ban on tokens is applied when sampling and not when scoring.",
+    explanation="KL or ratio cannot have this value for samples of the scored policy: {after} {unit} since step "
+    "{onset}. Temperature, top-k, top-p or a ban on tokens acts in the sampler only.",
     record="Log kl_mean with its estimator and ratio_mean of the first pass.",
     remedies=(
         Advice(text="Divide the logits by the sampling temperature when log-probs are scored.", setting="temperature"),
@@ -41,12 +41,15 @@ SIGNATURE = Signature(
 
 
 def judge(rows: Rows) -> Judgement:
-    """Fires when KL has settled below zero by more than its estimator can, or a single pass's mean ratio away from one."""
+    """Fires when KL has settled below what its estimator can give, or a single pass's mean ratio away from one."""
     kl, about = rows.series("kl_mean"), rows.metadata("kl_mean")
     unit = rows.smooth("completion_tokens_mean") if about.per == "sequence" else 1.0
-    bound = rows.limit("impossible") if about.estimator in ("k2", "k3") else rows.limit("negative")
-    # Against a teacher the sign is a convention of the distillation, not an estimate of a divergence.
-    below = (kl.values < -bound * unit) & ("teacher" not in about.note)
+    # TRL's RLOO logs the signed estimator under the key of the other one.
+    positive = about.estimator in ("k2", "k3") and rows.manifest.algorithm != "rloo"
+    bound = rows.limit("impossible") if positive else rows.limit("negative")
+    # Of an unknown estimator, and against a teacher, the sign is a convention and no evidence.
+    told = about.estimator != "" and "teacher" not in about.note
+    below = (kl.values < -bound * unit) & told
     negative = rows.level("negative", below, kl.fresh)
     single = rows.number("updates_per_rollout", 2.0) <= 1  # later passes move the ratio by themselves
     ratio, sampled = rows.series("ratio_mean"), rows.series("sampler_ratio_mean")

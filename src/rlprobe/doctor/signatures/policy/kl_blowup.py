@@ -82,7 +82,10 @@ def judge(rows: Rows) -> Judgement:
     above = (kl.values > rows.limit("escaped") * unit) & (kl.values > rows.limit("growth") * start)
     settled = rows.recent("settled", above, kl.fresh, width=WINDOW) >= rows.limit("settled")
     gain = rows.change("reward_mean").z
-    unpaid = ~(gain > rows.limit("gain")) | (distance > rows.limit("far"))
+    # A number that may be a sum over the sequence is not far for being large.
+    measured = rows.metadata("kl_mean").per != "" or rows.manifest.format == "recording"
+    far = (distance > rows.limit("far")) & measured
+    unpaid = ~(gain > rows.limit("gain")) | far
     evidence = rows.level("above", above, kl.fresh)
     escaped = (evidence >= rows.alarm) & settled & unpaid
     shock = kl.fresh & (kl.values > rows.limit("shock") * unit)
@@ -97,7 +100,7 @@ def judge(rows: Rows) -> Judgement:
         fires=escaped | (often & shock) | penalised,
         holds=settled | often | ruled | (distance > rows.limit("back")),
         log_evidence=where(often, inf, maximum(evidence, ruling)),
-        critical=(settled & (gain < -rows.limit("gain"))) | (distance > rows.limit("far")) | penalised,
+        critical=(settled & (gain < -rows.limit("gain"))) | far | penalised,
         since=where(often & ~escaped, began, -1),
     )
 

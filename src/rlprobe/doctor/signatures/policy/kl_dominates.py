@@ -29,8 +29,8 @@ SIGNATURE = Signature(
         ),
     ),
     title="The KL penalty outweighs the reward",
-    explanation="Since step {onset} the KL term outweighs what the reward can pay: updates shrink the penalty instead of "
-    "raising the reward.",
+    explanation="Since step {onset} the KL term outweighs what the reward can pay: updates shrink the penalty and do "
+    "not raise the reward.",
     record="Log kl_coefficient and kl_mean, and the reward before and after its KL penalty.",
     remedies=(
         Advice(text="Lower the KL coefficient.", setting="kl_coefficient", suggested="0.001 to 0.04", only_above=0.04),
@@ -41,7 +41,7 @@ SIGNATURE = Signature(
 
 
 def judge(rows: Rows) -> Judgement:
-    """Fires on a penalty that dwarfs the reward from the start, or on a coefficient that holds KL and reward in place."""
+    """Fires on a penalty that dwarfs the reward from the start, or a coefficient that holds KL and reward in place."""
     plain, reduced = rows.series("reward_mean"), rows.series("reward_with_kl_mean")
     both = plain.fresh & reduced.fresh
     penalty = rows.recent_median("penalty", plain.values - reduced.values, both, width=START)

@@ -22,7 +22,7 @@ SIGNATURE = Signature(
         Threshold("gain", 2.0, "standard errors", "reward above its start by more than this outweighs the fall"),
     ),
     title="Right answers become less likely",
-    explanation="The mean log-prob of positively rewarded tokens has fallen to {after} nats/token, from {before} before step "
+    explanation="The mean log-prob of rewarded tokens has fallen to {after} nats/token, from {before} before step "
     "{onset}: the update pushes wrong answers down and takes right ones along.",
     record="Log the mean log-prob of samples with positive advantage as logprob_positive_mean.",
     remedies=(

@@ -29,8 +29,8 @@ SIGNATURE = Signature(
         ),
     ),
     title="Chosen answers become unlikely",
-    explanation="The log-prob of chosen answers has fallen to {after}, from {before} before step {onset}, with {accuracy} of "
-    "the pairs already right: the margin grows by making both answers unlikely.",
+    explanation="The log-prob of chosen answers has fallen to {after}, from {before} before step {onset}, while the "
+    "pairs are already told apart: the margin grows by making both answers unlikely.",
     record="Log chosen_logprob_mean and preference_accuracy_fraction.",
     remedies=(
         Advice(text="Stop at the step where the chosen log-prob begins to fall: preferences are learned by then."),
@@ -59,5 +59,4 @@ def judge(rows: Rows) -> Judgement:
         fires=(evidence >= rows.alarm) & still & learned & sinking,
         holds=still,
         log_evidence=evidence,
-        facts={"accuracy": accuracy},
     )

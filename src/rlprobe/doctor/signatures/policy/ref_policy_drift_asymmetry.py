@@ -33,8 +33,8 @@ SIGNATURE = Signature(
     ),
     aliases=("REF_DRIFT_ASYMMETRY",),
     title="Drift is concentrated at one position",
-    explanation="Part {subject} of the completion (0 is the opening, 3 the end) carries {after} of the KL, {excess} times its "
-    "fraction of the tokens.",
+    explanation="Part {subject} of the completion (0 is the opening, 3 the end) carries {after} of the KL, {excess} "
+    "times its fraction of the tokens.",
     record="Log kl_position_fraction and kl_position_token_fraction for quarters of the completion.",
     remedies=(
         Advice(text="Read the completions there: a rewarded opening, a signature or an end token is learned by heart."),
@@ -45,7 +45,7 @@ SIGNATURE = Signature(
 
 
 def judge(rows: Rows) -> tuple[Judgement, ...]:
-    """Fires for a part whose share of a real drift exceeds its share of the tokens: from the first step, or later and unpaid."""
+    """Fires for a part that carries more of a drift than of the tokens: from the first step, or later and unpaid."""
     return tuple(_part(rows, name) for name in rows.members(FAMILY))
 
 

@@ -28,8 +28,8 @@ SIGNATURE = Signature(
     ),
     aliases=("WRONG_REFERENCE", "REF_MISSPEC"),
     title="The policy does not start at its reference",
-    explanation="KL to the reference is {after} nats/token from the first logged step on, where equal models give zero: "
-    "the penalty pulls towards a model that training did not start from.",
+    explanation="KL to the reference is {after} nats/token from the first step on, where equal models give zero: the "
+    "penalty pulls towards a model that training did not start from.",
     record="Log the KL to the reference from the very first step as kl_mean.",
     remedies=(
         Advice(

@@ -20,8 +20,8 @@ SIGNATURE = Signature(
     ),
     aliases=("REF_MOVING",),
     title="The reference follows the policy",
-    explanation="KL to the reference is {kl} nats/token although the weights have moved since step {onset}: the reference "
-    "moves along, and the KL penalty holds nothing.",
+    explanation="KL to the reference is {kl} nats/token although the weights have moved since step {onset}: the "
+    "reference moves along, and the KL penalty holds nothing.",
     record="Log kl_mean together with weight_update_ratio, or reference_drift: the reference's own weight change.",
     remedies=(
         Advice(text="Load the reference as a model of its own, or copy the weights instead of sharing them."),
@@ -32,7 +32,7 @@ SIGNATURE = Signature(
 
 
 def judge(rows: Rows) -> Judgement:
-    """Fires when the reference's weights change, or when KL stays zero for long beside updates that are known to work."""
+    """Fires when the reference's weights change, or when KL stays zero for long beside updates that work."""
     drift, kl, update = rows.series("reference_drift"), rows.series("kl_mean"), rows.series("weight_update_ratio")
     meant = rows.setting("sync_reference") is True
     # A reference that was another model from the start differs by a constant: only growth is movement.

@@ -26,8 +26,8 @@ SIGNATURE = Signature(
         Threshold("gain", 2.0, "standard errors", "reward that rises by more than this is rising on fresh samples"),
     ),
     title="The sampler runs on old weights",
-    explanation="The gap between sampler and trainer has grown from {before} to {after} {unit} since step {onset}, update by "
-    "update, and the reward does not move: new weights do not reach the sampler.",
+    explanation="The gap between sampler and trainer has grown from {before} to {after} {unit} since step {onset}, "
+    "and the reward does not move: new weights do not reach the sampler.",
     record="Log the mean absolute gap between sampler and trainer log-probs as sampler_logprob_difference_mean.",
     remedies=(
         Advice(text="Compare a checksum of one weight matrix in sampler and trainer after an update."),

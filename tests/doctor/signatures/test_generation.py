@@ -111,7 +111,7 @@ def test_shortening_is_judged_by_the_reward() -> None:
 
 
 def test_growth_is_judged_by_accuracy_before_the_reward_that_may_pay_for_it() -> None:
-    length = course(100.0, 600.0, ROWS, noise=10)
+    length = course(100.0, 900.0, ROWS, noise=10)
     bought = {"completion_tokens_mean": length, "reward_mean": course(0.2, 2.0, ROWS, noise=0.05)}
     assert not _found(columns_run(bought), "LENGTH_EXPLOSION")
     assert _alarms(columns_run({**bought, "accuracy_fraction": _flat(0.3, 0.03)}), "LENGTH_EXPLOSION")

@@ -49,7 +49,7 @@ SIGNATURE = Signature(
         ),
         Threshold(
             "silent",
-            0.65,
+            0.75,
             "fraction of groups without reward spread",
             "most updates have nothing to learn from; flat starts of healthy public runs stay at 0.55",
         ),

@@ -18,10 +18,10 @@ SIGNATURE = Signature(
     thresholds=(
         Threshold(
             "surge",
-            5.0,
+            6.0,
             "times the starting norm",
-            "a norm that settles above it has left its scale; the real surge is at 15, healthy runs with a flat reward "
-            "stay below 2.5",
+            "a norm that settles above it has left its scale; the real surge is at 18, healthy runs stay "
+            "below 3.9, or 5.1 with a rising reward",
         ),
         Threshold("spike", 10.0, "times the running median", "healthy runs have such rows in at most 0.8 % of all"),
         Threshold(

@@ -27,7 +27,7 @@ SIGNATURE = Signature(
             "settled above it the reference gives the average token a quarter of its probability; healthy runs visit "
             "it in at most 12 of 15 rows, and then with a rising reward",
         ),
-        Threshold("settled", 0.85, "fraction of the last 15 rows", "rows that must lie above the level"),
+        Threshold("settled", 0.9, "fraction of the last 15 rows", "rows that must lie above the level"),
         Threshold("back", 0.75, "nats/token", "below it again the policy has come back"),
         Threshold("growth", 1.5, "times starting KL", "less than that was there from the start"),
         Threshold("fewest", 3.0, "shocks", "fewer are an accident whatever their share", low=1.0),

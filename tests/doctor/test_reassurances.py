@@ -135,6 +135,7 @@ LOOKALIKES: dict[str, list[_Case]] = {
         _Case({"entropy_mean": np.where(np.arange(80) > 5, 0.0, 0.4), "reward_mean": _RISING}),
         _Case({"grad_norm": np.zeros(80), "kl_mean": _noisy(0.1, 1), "reward_mean": _RISING}),
         _Case({"kl_mean": np.zeros(80), "reward_mean": _RISING}, {"kl_coefficient": 0.0}),
+        _Case({"kl_mean": np.zeros(80), "reward_mean": _RISING}, {"kl_coefficient": 0.1}),
         _Case({"entropy_mean": np.zeros(80), "reward_mean": np.zeros(80)}),
     ],
     "REWARD_STD_SHRINKS_AT_CEILING": [
@@ -264,11 +265,24 @@ def test_a_placeholder_column_is_named_and_others_are_not() -> None:
 
 
 def test_a_finding_takes_the_reassurance_back() -> None:
-    """The groups of this run fell silent and its reward rose, and its spread died at a KL that had blown up."""
-    run = real_run("unsloth-06")
+    """This reward crept up to -1, at which every answer was the same."""
+    run = real_run("verl-b03")
 
-    assert _holds(run, "REWARD_STD_SHRINKS_AT_CEILING")[-1]
+    findings = {one.id for one in diagnose(run).findings}
+    assert _holds(run, "SHORTER_AND_BETTER")[-1]
+    assert findings & set(NORMALS["SHORTER_AND_BETTER"].unless)
     assert not _told(run)
+
+
+def test_nothing_is_reassuring_beside_a_critical_finding() -> None:
+    """A loss that is beta times KL, in a run whose gradients are not numbers."""
+    broken = np.where(np.arange(80) > 60, np.inf, 1.0)
+    columns = {"loss": course(0, 0.4), "kl_mean": course(0, 10), "reward_mean": _RISING, "grad_norm": broken}
+
+    diagnosis = diagnose(columns_run(columns, settings=_BETA))
+
+    assert diagnosis.verdict == "failing"
+    assert diagnosis.reassurances == ()
 
 
 @pytest.mark.slow

@@ -134,7 +134,9 @@ class Doctor:
         reassuring.judged = stop
 
     def _reassurances(self, findings: tuple[Finding, ...]) -> tuple[Reassurance, ...]:
-        """The heaviest of those that hold: a page that explains everything calms nobody."""
+        """The heaviest of those that hold; none beside a critical finding, where calm words would be read wrongly."""
+        if any(one.severity == "critical" and one.status == "active" for one in findings):
+            return ()
         told = {one.id for one in findings}
         calm = [one for one in self._reassuring if one.holds and not told.intersection(one.entry.normal.unless)]
         calm.sort(key=lambda one: (-one.entry.normal.weight, one.entry.normal.id))

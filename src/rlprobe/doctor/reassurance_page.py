@@ -9,8 +9,9 @@ from rlprobe.doctor.normal import Normal
 _HEAD = """# Looks alarming, is normal
 
 Each of these has made people stop a sound run. rlprobe tells one only where the look-alike is there *and* this run
-holds the evidence that makes it normal; a finding of one of the signatures named under it takes it back. A page shows
-at most three of them, those that stop people most often first. Where … stands, the number of the run is told.
+holds the evidence that makes it normal; a finding of one of the signatures named under it takes it back, and none is
+told beside a critical finding. A page shows at most three, those that stop people most often first. Where … stands,
+the number of the run is told.
 """
 _PLACEHOLDER = re.compile(r"\{\w+\}")
 

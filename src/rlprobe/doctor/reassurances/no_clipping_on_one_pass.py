@@ -24,7 +24,7 @@ NORMAL = Normal(
         "ZERO_GRADIENT", "NO_WEIGHT_UPDATE", "RATIO_NOT_ONE", "CLIP_SATURATION", "STALE_ROLLOUT_WEIGHTS",
         "REWARD_CONSTANT", "ADV_COLLAPSE", "LR_ANOMALY", "GROUPING_BUG", "NUMERIC_NAN",
     ),
-    weight=6,
+    weight=3,
 )  # fmt: skip
 
 

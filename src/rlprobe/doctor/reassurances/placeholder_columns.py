@@ -3,6 +3,7 @@
 import numpy as np
 
 from rlprobe.doctor.normal import Normal, Normality
+from rlprobe.doctor.penalty import coefficient
 from rlprobe.doctor.rows import Rows
 
 ROWS = 15  # rows that must all be exactly zero
@@ -22,7 +23,15 @@ NORMAL = Normal(
     ),
     requires=("reward_mean", "|".join(NEVER_ZERO)),
     shows=NEVER_ZERO,
-    unless=("NO_WEIGHT_UPDATE", "ZERO_GRADIENT", "REWARD_CONSTANT", "LR_ANOMALY", "ADV_COLLAPSE", "EMPTY_COMPLETIONS"),
+    unless=(
+        "NO_WEIGHT_UPDATE",
+        "ZERO_GRADIENT",
+        "REWARD_CONSTANT",
+        "LR_ANOMALY",
+        "ADV_COLLAPSE",
+        "EMPTY_COMPLETIONS",
+        "REFERENCE_MOVING",
+    ),
     weight=4,
 )
 
@@ -33,6 +42,6 @@ def judge(rows: Rows) -> Normality:
     zero = {
         name: (rows.observations(name) >= ROWS) & ~rows.measured(name) & alive for name in NEVER_ZERO if rows.has(name)
     }
-    if "kl_mean" in zero:  # with beta zero there is no reference to measure it against: KL_ABSENT says so
-        zero["kl_mean"] &= rows.number("kl_coefficient", np.nan) != 0
+    if "kl_mean" in zero:  # with a known beta it is KL_ABSENT's or, above zero, a reference that is the policy itself
+        zero["kl_mean"] &= np.isnan(coefficient(rows))
     return Normality(holds=np.logical_or.reduce([*zero.values(), np.zeros(len(rows), dtype=bool)]), about=zero)

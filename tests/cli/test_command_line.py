@@ -131,6 +131,21 @@ def test_help_and_import_load_nothing_heavy():
     assert done.stderr == "[]\n"
 
 
+def test_a_command_leaves_linear_algebra_one_thread_unless_the_user_says_more():
+    code = (
+        "import os, sys\n"
+        "from rlprobe.cli import THREADS, main\n"
+        "for name in THREADS[1:]:\n"
+        "    os.environ.pop(name, None)\n"
+        "main(['explain', '--list', '--json'])\n"
+        "print([os.environ[name] for name in THREADS], file=sys.stderr)\n"
+    )
+    done = python("-c", code, OMP_NUM_THREADS="2")
+
+    assert done.returncode == 0
+    assert done.stderr == "['2', '1', '1']\n"
+
+
 @pytest.mark.parametrize("order", ["first", "second"])
 def test_a_public_name_is_never_a_module(order):
     code = (

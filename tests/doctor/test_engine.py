@@ -209,7 +209,7 @@ def test_rows_are_counted_as_the_log_has_them_where_they_are_judged_in_blocks(un
 )
 def test_until_cuts_a_real_run_as_if_it_had_ended_there(until: int, chosen: str) -> None:
     run = real_run(chosen)
-    step = int(run.steps[until % run.rows])
+    step = int(run.steps[until % run.complete])
     rows = int(np.searchsorted(run.steps, step, side="right"))
     kept = {
         name: (run.column(name)[:rows], run.logged(name)[:rows])

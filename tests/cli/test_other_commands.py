@@ -46,7 +46,7 @@ def test_every_page_of_the_catalog_can_be_read_under_any_spelling_of_its_name(ca
             signature["id"],
             signature["id"].lower(),
             signature["id"].replace("_", "-"),
-            *signature["aliases"],
+            *(alias for alias in signature["aliases"] if names[alias] == 1),  # two may share an older name
         ):
             assert main(["explain", name]) == 0, name
             pages.add(capsys.readouterr().out)

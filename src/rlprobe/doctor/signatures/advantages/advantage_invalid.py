@@ -5,7 +5,7 @@ import numpy as np
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
 from rlprobe.doctor.silence import standardised
-from rlprobe.recording.run import FloatArray
+from rlprobe.recording.run import BoolArray, FloatArray
 
 WINDOW = 10  # rows that the disagreement is averaged over; groups that fall silent agree with anything
 
@@ -38,8 +38,8 @@ SIGNATURE = Signature(
     ),
     aliases=("ADV_EXPLOSION", "ADV_BIASED", "SIGN_FLIP"),
     title="Advantages contradict their definition",
-    explanation="{disagree} % of the samples have an advantage against the sign of their reward, and the largest advantage is {top} where a "
-    "group of {group} allows {bound}: the advantage is computed from other numbers than it should be.",
+    explanation="Since step {onset} advantages contradict what they are defined as ({subject}: {amount} where {allowed} is the most): they are "
+    "computed from other numbers than they should be.",
     record="Log advantage_max, advantage_min and the fraction of samples whose advantage has the wrong sign.",
     remedies=(
         Advice(text="Compute the advantages of one saved batch by hand and compare sample by sample."),
@@ -57,27 +57,31 @@ SIGNATURE = Signature(
 )
 
 
-def judge(rows: Rows) -> Judgement:
+def judge(rows: Rows) -> tuple[Judgement, ...]:
     """Fires on samples whose advantage opposes their reward, and on advantages that no group of that size can have."""
     disagree = rows.series("advantage_reward_disagreement_fraction")
     usual = rows.recent("usual", disagree.values, disagree.fresh, width=WINDOW)
     against = disagree.fresh & (usual > rows.limit("disagree"))
+    flipped = disagree.fresh & (disagree.values > rows.limit("flipped"))
     top, bound = _top(rows), _bound(rows)
-    beyond = top > rows.limit("slack") * bound
-    broken = against | beyond
-    wrong = broken & (rows.count("broken", broken) >= rows.limit("rows"))
+    return (
+        _one(rows, "fraction of wrong signs", against, flipped, usual, rows.limit("disagree")),
+        _one(rows, "largest advantage", top > rows.limit("slack") * bound, None, top, bound),
+    )
+
+
+def _one(
+    rows: Rows, subject: str, broken: BoolArray, critical: BoolArray | None, amount: FloatArray, allowed: float
+) -> Judgement:
+    wrong = broken & (rows.count(subject, broken) >= rows.limit("rows"))
     return Judgement(
         fires=wrong,
         log_evidence=rows.exact(wrong),
-        holds=rows.ever("known", wrong),  # a formula stays wrong where it shows only now and then
-        critical=wrong & disagree.fresh & (disagree.values > rows.limit("flipped")),
-        since=rows.streak("since", broken, rows.every, gap=10),
-        facts={
-            "disagree": 100 * np.nan_to_num(disagree.values),
-            "top": top,
-            "group": np.full(len(rows), rows.number("group_size", np.nan)),
-            "bound": np.full(len(rows), bound),
-        },
+        holds=rows.ever(f"{subject} known", wrong),  # a formula stays wrong where it shows only now and then
+        critical=None if critical is None else wrong & critical,
+        since=rows.streak(f"{subject} since", broken, rows.every, gap=10),
+        subject=subject,
+        facts={"amount": amount, "allowed": np.full(len(rows), allowed)},
     )
 
 

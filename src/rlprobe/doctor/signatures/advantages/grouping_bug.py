@@ -7,6 +7,8 @@ from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
 from rlprobe.doctor.silence import ZERO, grouped
 from rlprobe.recording.run import BoolArray
 
+PARTIAL = 3  # rows; one or two are a last, partial batch
+
 SIGNATURE = Signature(
     id="GROUPING_BUG",
     stage="advantages",
@@ -26,8 +28,8 @@ SIGNATURE = Signature(
     ),
     aliases=("GROUP_INDEX_BUG",),
     title="Groups do not hold the samples of one prompt",
-    explanation="In {mixed} % of the groups prompts are mixed; a group holds {size} samples; the largest advantage is {advantage} and the "
-    "largest reward {reward}. A group baseline needs several samples of one prompt, and nothing else.",
+    explanation="A group baseline needs several samples of one prompt, and nothing else. In this run {subject}, "
+    "from step {onset} on.",
     record="Log the fraction of groups with more than one prompt as mixed_prompt_group_fraction, and group_size_mean.",
     remedies=(
         Advice(text="Give every sample the id of its prompt, and group by that id alone."),
@@ -38,31 +40,29 @@ SIGNATURE = Signature(
 )
 
 
-def judge(rows: Rows) -> Judgement:
+def judge(rows: Rows) -> tuple[Judgement, ...]:
     """Fires on mixed groups, on groups of one, and on advantages that are the rewards themselves."""
-    mixed = rows.series("mixed_prompt_group_fraction")
-    size = rows.series("group_size_mean")
+    if not grouped(rows):
+        return ()
+    mixed, size = rows.series("mixed_prompt_group_fraction"), rows.series("group_size_mean")
     confused = mixed.fresh & (mixed.values > 0)
     single = size.fresh & (size.values < rows.limit("single"))
-    if not grouped(rows):
-        nothing = np.zeros(len(rows), dtype=bool)
-        return Judgement(fires=nothing, log_evidence=rows.exact(nothing))
-    raw = _raw(rows)
-    many = rows.count("raw", raw) >= rows.limit("rows")
-    wrong = confused | single | (raw & many)
-    wrong &= rows.count("seen", confused | single | raw) >= 3  # one row is a last, partial batch
+    return (
+        _one(rows, "groups mix prompts", confused, confused, PARTIAL),
+        _one(rows, "groups hold one sample", single & ~confused, None, PARTIAL),
+        _one(rows, "advantages equal rewards", _raw(rows) & ~confused & ~single, None, rows.limit("rows")),
+    )
+
+
+def _one(rows: Rows, subject: str, broken: BoolArray, critical: BoolArray | None, least: float) -> Judgement:
+    wrong = broken & (rows.count(subject, broken) >= least)
     return Judgement(
         fires=wrong,
         log_evidence=rows.exact(wrong),
-        holds=rows.ever("known", wrong),  # a wrong grouping is wrong until it is mended; logs show it now and then
-        critical=wrong & confused,
-        since=rows.streak("since", confused | single | raw, rows.every, gap=10),
-        facts={
-            "mixed": 100 * np.nan_to_num(mixed.values),
-            "size": size.values,
-            "advantage": rows.series("advantage_max").values,
-            "reward": rows.series("reward_max").values,
-        },
+        holds=rows.ever(f"{subject} known", wrong),  # wrong until it is mended; logs show it now and then
+        critical=critical,
+        since=rows.streak(f"{subject} since", broken, rows.every, gap=10),
+        subject=subject,
     )
 
 

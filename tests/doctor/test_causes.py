@@ -170,6 +170,7 @@ def _held(told: tuple[Finding, ...], incidents: tuple[Incident, ...], given_keys
             assert key == incident.root
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=400)
 @given(some=findings(), unseen=unseen_ids)
 def test_every_finding_is_in_one_incident_and_every_chain_ends_at_its_root(

@@ -38,6 +38,7 @@ def test_the_variants_cover_every_algorithm() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["healthy-ppo", "healthy-dpo", "memory-leak", "frozen-logger"])
 def test_the_same_seed_gives_the_same_bits_and_another_seed_does_not(name: str) -> None:
     first, again, other = (list(lab.run_steps(name, steps=12, seed=seed)) for seed in (3, 3, 4))

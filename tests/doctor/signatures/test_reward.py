@@ -217,3 +217,10 @@ def test_a_dead_reward_function_costs_no_more_than_a_remark() -> None:
     found = _found(columns_run(parts | {"reward_mean": course(0.1, 0.8, 60)}), "REWARD_COMPONENT_DEAD")
 
     assert [(one.subject, one.severity) for one in found] == [("tags", "info")]
+
+
+def test_one_wild_reward_does_not_hide_that_a_run_has_learned() -> None:
+    reward = course(0.2, 0.9, 400, noise=0.05)
+    reward[160] = 60.0
+
+    assert not _found(columns_run({"reward_mean": reward}), "NO_LEARNING")

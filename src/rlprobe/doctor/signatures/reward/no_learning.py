@@ -7,6 +7,10 @@ from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
 from rlprobe.doctor.silence import silent_groups
 from rlprobe.recording.run import BoolArray
 
+MEDIAN = 15  # rows that a robust level is the median of
+WILD = 5.0  # of the starting spread; noise beyond it comes from single wild rows
+MEDIAN_ERROR = 1.25  # standard error of a median over that of a mean, Gaussian noise
+
 SIGNATURE = Signature(
     id="NO_LEARNING",
     stage="reward",
@@ -84,7 +88,7 @@ def judge(rows: Rows) -> Judgement:
     """Fires when reward is flat within its noise and the run is long, or a witness says that it cannot rise."""
     reward = rows.series("reward_mean")
     change = rows.change("reward_mean")
-    flat = np.abs(change.z) < rows.limit("gain")  # a reward that falls has another name
+    flat = (np.abs(change.z) < rows.limit("gain")) & ~_lifted(rows)  # a reward that falls has another name
     alone = change.count >= rows.limit("rows_alone")
     witness = (change.count >= rows.limit("rows")) & (_cut(rows) | _silent(rows) | _powerless(rows))
     witness |= (change.count >= rows.limit("still_rows")) & _still(rows)
@@ -98,6 +102,16 @@ def judge(rows: Rows) -> Judgement:
         since=np.where(fires, 0, -1),
         facts={"rows": change.count, "gain": change.z},
     )
+
+
+def _lifted(rows: Rows) -> BoolArray:
+    """(n,) whether the median has risen although a wild reward, by swelling the noise, hides it from the means."""
+    start, rise = rows.baseline("reward_mean", MEDIAN), rows.smooth("reward_mean", MEDIAN)
+    error = start.spread * np.sqrt(2.0 / MEDIAN) * MEDIAN_ERROR
+    swollen = rows.change("reward_mean").noise > WILD * start.spread
+    calm = start.spread > 0.01 * np.abs(start.level)
+    lifted: BoolArray = swollen & calm & (rise - start.level > 2 * rows.limit("gain") * error)
+    return lifted
 
 
 def _cut(rows: Rows) -> BoolArray:

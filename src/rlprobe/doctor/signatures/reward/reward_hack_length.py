@@ -32,7 +32,7 @@ SIGNATURE = Signature(
         Threshold("growth", 1.3, "of the starting length", "shorter growth costs little"),
         Threshold(
             "truth",
-            3.0,
+            1.0,
             "standard errors",
             "a true score, accuracy or held-out score that rose by this much paid for the length",
         ),

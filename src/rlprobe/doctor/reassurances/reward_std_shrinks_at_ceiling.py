@@ -22,9 +22,9 @@ NORMAL = Normal(
     requires=("reward_std_group_mean|reward_std_batch", "reward_mean"),
     shows=("reward_std_group_mean", "reward_std_batch", "reward_mean"),
     unless=(
-        "REWARD_STD_DEATH", "REWARD_CONSTANT", "DEGENERATE_GROUPS", "REWARD_COLLAPSE", "ENTROPY_COLLAPSE", "NO_LEARNING",
-        "FORMAT_GAMING", "REWARD_OVEROPTIMIZATION", "REWARD_HACK_LENGTH", "NUMERIC_NAN", "TRUNCATION_STARVE",
-        "KL_BLOWUP", "ADV_COLLAPSE", "NO_EOS",
+        "REWARD_STD_DEATH", "REWARD_CONSTANT", "DEGENERATE_GROUPS", "REWARD_COLLAPSE", "ENTROPY_COLLAPSE",
+        "NO_LEARNING", "FORMAT_GAMING", "REWARD_OVEROPTIMIZATION", "REWARD_HACK_LENGTH", "NUMERIC_NAN",
+        "TRUNCATION_STARVE", "KL_BLOWUP", "ADV_COLLAPSE", "NO_EOS", "REWARD_SCALE_SHIFT", "REWARD_TEXT_MISMATCH",
     ),
     weight=6,
 )  # fmt: skip

@@ -23,8 +23,9 @@ NORMAL = Normal(
     requires=("step_seconds", "completion_tokens_mean", "reward_mean"),
     shows=("step_seconds", "completion_tokens_mean"),
     unless=(
-        "THROUGHPUT_ROT", "LENGTH_EXPLOSION", "REPETITION_SPIRAL", "NO_EOS", "REWARD_HACK_LENGTH", "TRUNCATION_STARVE",
-        "REWARD_COLLAPSE", "LENGTH_BIAS", "ENTROPY_EXPLOSION", "TOOL_USE_COLLAPSE",
+        "THROUGHPUT_ROT", "LENGTH_EXPLOSION", "REPETITION_SPIRAL", "NO_EOS", "REWARD_HACK_LENGTH",
+        "TRUNCATION_STARVE", "REWARD_COLLAPSE", "LENGTH_BIAS", "ENTROPY_EXPLOSION", "TOOL_USE_COLLAPSE",
+        "REWARD_SCALE_SHIFT", "REWARD_TEXT_MISMATCH",
     ),
     weight=3,
 )  # fmt: skip

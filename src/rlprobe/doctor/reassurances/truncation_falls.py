@@ -21,9 +21,12 @@ NORMAL = Normal(
     ),
     requires=("truncated_fraction", "reward_mean"),
     shows=("truncated_fraction", "completion_tokens_mean", "reward_mean"),
-    unless=("TRUNCATION_STARVE", "NO_EOS", "LENGTH_COLLAPSE", "REWARD_COLLAPSE", "EMPTY_COMPLETIONS", "NUMERIC_NAN"),
+    unless=(
+        "TRUNCATION_STARVE", "NO_EOS", "LENGTH_COLLAPSE", "REWARD_COLLAPSE", "EMPTY_COMPLETIONS", "NUMERIC_NAN",
+        "REWARD_SCALE_SHIFT", "REWARD_TEXT_MISMATCH",
+    ),
     weight=6,
-)
+)  # fmt: skip
 
 
 def judge(rows: Rows) -> Normality:

@@ -182,6 +182,7 @@ def test_every_finding_is_in_one_incident_and_every_chain_ends_at_its_root(
     _held(told, incidents, {one.key for one in some})
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(some=findings(), unseen=unseen_ids, data=st.data())
 def test_the_order_they_come_in_changes_nothing(

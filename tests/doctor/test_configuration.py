@@ -249,6 +249,7 @@ def _installed(
     )
 
 
+@pytest.mark.slow
 def test_an_installed_package_brings_its_own_signature(tmp_path: Path) -> None:
     seen = _installed(tmp_path)
 

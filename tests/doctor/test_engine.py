@@ -202,6 +202,7 @@ def test_rows_are_counted_as_the_log_has_them_where_they_are_judged_in_blocks(un
     assert rows - 8 <= diagnosis.steps[1] + 1 <= rows
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=15)
 @given(
     until=st.integers(0, 1000),

@@ -65,6 +65,8 @@ _DPO = "Rafailov et al. 2023, Direct preference optimization"
 _M = Metric
 
 # fmt: off  (a table, one row a line)
+# One row a line, so that the table reads as one.
+# fmt: off
 METRICS: tuple[Metric, ...] = (
     # reward
     _M(
@@ -765,6 +767,7 @@ METRICS: tuple[Metric, ...] = (
     _M("epoch", "infrastructure", "dimensionless", 0, None, "last", "Passes over the training prompts."),
     _M("wall_time", "infrastructure", "seconds", None, None, "last", "Seconds since 1970 when the row was logged."),
 )
+# fmt: on
 # fmt: on
 
 _BY_NAME = {metric.name: metric for metric in METRICS}

@@ -17,6 +17,8 @@ class Setting:
 
 _S = Setting
 # fmt: off  (a table, one row a line)
+# One row a line, so that the table reads as one.
+# fmt: off
 SETTINGS: tuple[Setting, ...] = (
     _S(
         "learning_rate",
@@ -115,6 +117,7 @@ SETTINGS: tuple[Setting, ...] = (
     _S("max_steps", "planned number of steps", "max_steps", "trainer.total_training_steps", ""),
     _S("seed", "random seed", "seed", "", "--seed"),
 )
+# fmt: on
 # fmt: on
 
 _BY_NAME: Mapping[str, Setting] = {setting.name: setting for setting in SETTINGS}

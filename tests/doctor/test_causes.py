@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -31,22 +31,19 @@ def open_run(source: str | Path, *, keys: Mapping[str, str] | None = None, run: 
     _check_keys(keys)
     if not path.exists():
         raise UnreadableSource(f"{path}: expected a recording or a log, got nothing. Check the path.")
-    if path.is_dir():
-        return Run(_recording(path))
+    if path.is_dir() and (recording := _recording(path)) is not None:
+        return Run(recording)
     opened = Run(_foreign(path, keys, run))
     _check_content(path, opened, run)
     return opened
 
 
-def _recording(path: Path) -> Feed:
+def _recording(path: Path) -> Feed | None:
     from rlprobe.recording.manifest import UnreadableRecording
     from rlprobe.recording.reader import RecordingFeed, is_recording
 
     if not is_recording(path):
-        inside = sorted(each.name for each in path.iterdir())[:_MAX_LISTED] or ["nothing"]
-        raise UnreadableSource(
-            f"{path}: expected a recording or a log file, got a folder with {', '.join(inside)}. Name the file itself."
-        )
+        return None
     try:
         feed: Feed = RecordingFeed(path)
     except UnreadableRecording as error:
@@ -58,6 +55,8 @@ def _foreign(path: Path, keys: Mapping[str, str] | None, run: int | None) -> Fee
     from rlprobe.importers import importers
     from rlprobe.importers.rows.lines import head_of
 
+    if path.is_dir():
+        return _foreign_folder(path, keys, run)
     if not path.is_file():
         raise UnreadableSource(f"{path}: expected a file or a folder, got another kind of path. Name a log file.")
     try:
@@ -72,6 +71,23 @@ def _foreign(path: Path, keys: Mapping[str, str] | None, run: int | None) -> Fee
         if importer.sniff(path, head):
             return importer.read(path, keys, run)
     raise UnreadableSource(_unknown(path, head))
+
+
+def _foreign_folder(path: Path, keys: Mapping[str, str] | None, run: int | None) -> Feed:
+    from rlprobe.importers import importers
+
+    try:
+        inside = sorted(each.name for each in path.iterdir())[:_MAX_LISTED] or ["nothing"]
+        for importer in importers():
+            if importer.sniff(path, b""):
+                return importer.read(path, keys, run)
+    except OSError as error:
+        raise UnreadableSource(
+            f"{path}: expected a readable folder, got {error.strerror}. Check its rights."
+        ) from error
+    raise UnreadableSource(
+        f"{path}: expected a recording or a log file, got a folder with {', '.join(inside)}. Name the file itself."
+    )
 
 
 def _unknown(path: Path, head: bytes) -> str:

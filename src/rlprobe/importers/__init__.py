@@ -2,6 +2,7 @@
 
 A module of this package with a `NAME` is a format: `EXPECTS` says in a few words what it reads, `sniff(path, head)`
 recognises it by its content, `read(path, keys, run)` gives its feed. `rows` and `keymaps` are what they share.
+A format that takes whatever looks like rows has `GENERIC = True` and is asked after the others.
 """
 
 from collections.abc import Mapping
@@ -21,7 +22,7 @@ class Importer(Protocol):
     EXPECTS: str
 
     def sniff(self, path: Path, head: bytes) -> bool:
-        """Whether a file that begins with these bytes (UTF-8, decompressed) is of this format."""
+        """Whether a file that begins with these bytes (UTF-8, decompressed) is of this format; a folder has none."""
         ...
 
     def read(self, path: Path, keys: Mapping[str, str] | None = None, run: int | None = None) -> Feed:
@@ -31,6 +32,9 @@ class Importer(Protocol):
 
 @cache
 def importers() -> tuple[Importer, ...]:
-    """Every format, in the order of their modules' names; the first that recognises a file reads it."""
+    """Every format, those of one writer before the generic ones; the first that recognises a source reads it."""
     modules = [import_module(f"{__name__}.{info.name}") for info in iter_modules(__path__) if not info.ispkg]
-    return tuple(cast(Importer, module) for module in sorted(modules, key=lambda each: each.__name__))
+    return tuple(
+        cast(Importer, module)
+        for module in sorted(modules, key=lambda each: (getattr(each, "GENERIC", False), each.__name__))
+    )

@@ -14,6 +14,7 @@ from rlprobe.recording.run import Feed
 
 NAME = "csv"
 EXPECTS = "CSV or TSV: a header line with metric names, then numbers"
+GENERIC = True
 
 _DELIMITERS = (",", "\t", ";", "|")
 

@@ -15,6 +15,7 @@ from rlprobe.recording.run import Feed
 
 NAME = "json"
 EXPECTS = "one JSON document of rows: trainer_state.json, a list of objects, or an object of lists"
+GENERIC = True
 
 MAX_BYTES: Final = 512 << 20  # a document is read whole
 _LISTS = re.compile(rb'\{\s*"[^"]*"\s*:\s*\[')  # an object whose first value is a list

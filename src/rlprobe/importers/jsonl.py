@@ -10,6 +10,7 @@ from rlprobe.recording.run import Feed
 
 NAME = "jsonl"
 EXPECTS = "JSON Lines: one JSON object of metrics a line"
+GENERIC = True
 
 
 def sniff(path: Path, head: bytes) -> bool:

@@ -7,13 +7,14 @@ from typing import Final, Protocol
 
 import numpy as np
 
+from rlprobe.importers.rows.aside import Aside
 from rlprobe.importers.rows.configuration import configuration_of, settings_of
 from rlprobe.importers.rows.decode import Row
 from rlprobe.importers.rows.facts import Facts
 from rlprobe.importers.rows.plan import Plan
 from rlprobe.importers.rows.table import MAX_COLUMNS, RowTable
 from rlprobe.recording.metrics import find
-from rlprobe.recording.run import Batch, Manifest, Metadata, Reading, Samples
+from rlprobe.recording.run import Batch, Event, Manifest, Metadata, Reading, Samples
 
 _BLOCK: Final = 4096  # rows turned into columns at once
 
@@ -51,6 +52,7 @@ class RowFeed:
         rows: the rows.
         keys: foreign key -> canonical metric, of the user.
         run: which of several runs in the source, counted from 1; None for the last.
+        aside: what the source of the rows tells beside them.
     """
 
     source: str
@@ -58,6 +60,7 @@ class RowFeed:
     rows: RowSource
     keys: Mapping[str, str] | None = None
     run: int | None = None
+    aside: Aside = field(default_factory=Aside)
     _table: RowTable = field(init=False)
     _facts: Facts = field(init=False)
     _queue: deque[Batch] = field(default_factory=deque, init=False)
@@ -87,18 +90,24 @@ class RowFeed:
             if batches:
                 self._told_state = self._manifest(), self._reading()
                 manifest, reading = self._told_state
-                new = self._new_metadata()
-                batches[-1] = replace(batches[-1], manifest=manifest, reading=reading, metadata=new)
+                new, events = self._new_metadata(), (*batches[-1].events, *self._new_events())
+                batches[-1] = replace(batches[-1], manifest=manifest, reading=reading, metadata=new, events=events)
             self._queue.extend(batches)
         return self._queue.popleft()
 
     def _last_word(self) -> Batch | None:
         """What reading to the end told beyond rows: lines that could not be read, say."""
-        state = self._manifest(), self._reading()
-        if state == self._told_state:
+        state, events = (self._manifest(), self._reading()), self._new_events()
+        if state == self._told_state and not events:
             return None
         self._told_state = state
-        return Batch(steps=np.empty(0, dtype=np.int64), complete=False, manifest=state[0], reading=state[1])
+        empty = np.empty(0, dtype=np.int64)
+        return Batch(steps=empty, complete=False, events=events, manifest=state[0], reading=state[1])
+
+    def _new_events(self) -> tuple[Event, ...]:
+        events = tuple(self.aside.events)
+        self.aside.events.clear()
+        return events
 
     def _without_configuration(self, rows: list[Row]) -> list[Row]:
         """The rows, less a configuration in the first one."""
@@ -110,8 +119,8 @@ class RowFeed:
         return rows
 
     def samples(self, *, step: int | None, columns: tuple[str, ...] | None) -> Samples:
-        """No samples: rows of metrics hold none."""
-        return Samples()
+        """The samples that lie beside the rows, if any do."""
+        return Samples() if self.aside.samples is None else self.aside.samples(step, columns)
 
     def _new_metadata(self) -> dict[str, Metadata]:
         new = {name: known for name, known in self._table.metadata.items() if self._told.get(name) != known}
@@ -119,7 +128,8 @@ class RowFeed:
         return new
 
     def _manifest(self) -> Manifest:
-        stated = {**settings_of(self._configuration), **self.rows.settings}
+        configuration = {**self.aside.configuration, **self._configuration}
+        stated = {**settings_of(configuration), **self.rows.settings}
         stated = {**self._facts.read, **stated}
         inferred = {name: value for name, value in self._facts.inferred.items() if name not in stated}
         return Manifest(
@@ -128,7 +138,10 @@ class RowFeed:
             algorithm=self._table.plan.algorithm,
             settings={**inferred, **stated},
             inferred_settings=frozenset(inferred),
-            configuration=self._configuration,
+            configuration=configuration,
+            environment=dict(self.aside.environment),
+            run_id=self.aside.run_id,
+            state=self.aside.state,
         )
 
     def _reading(self) -> Reading:

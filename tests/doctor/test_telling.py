@@ -61,6 +61,14 @@ def test_the_onset_is_where_the_level_changed_and_not_where_it_was_detected() ->
     assert told.key == "SHIFTED@600"
 
 
+@pytest.mark.parametrize("size", [1e-200, 1e-3, 1e153, 1e300])
+def test_an_onset_does_not_depend_on_the_size_of_the_numbers(size: float) -> None:
+    run = _shift()
+    run.column("entropy_mean")[:] *= size
+
+    assert _told(run).onset_step == 600
+
+
 def test_an_onset_that_the_judgement_knows_is_taken_as_it_is() -> None:
     told = _told(_shift(), episode=replace(EPISODE, since=40))
 

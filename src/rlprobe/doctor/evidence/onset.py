@@ -8,6 +8,7 @@ import numpy as np
 from rlprobe.recording.run import FloatArray
 
 CRITICAL = 7.35  # Hansen 2000, table 1: 95 % point of the likelihood-ratio statistic of a threshold
+LARGE = 1e100  # of an observation: beyond it, and below its inverse, squares leave the range of floats
 EDGE = 3  # observations at either end where no change is looked for
 
 
@@ -37,6 +38,9 @@ def onset(x: FloatArray) -> Onset:
     n = len(x)
     if n < 2 * EDGE + 4 or float(np.ptp(x)) == 0.0:
         return Onset(index=0, low=0, high=max(0, n - 1), shape="start")
+    size = float(np.max(np.abs(x)))
+    if not 1 / LARGE < size < LARGE:
+        x = x / size
     t = np.arange(n, dtype=np.float64)
     candidates = np.arange(EDGE, n - EDGE)
     step = (t[None, :] >= candidates[:, None]).astype(np.float64)

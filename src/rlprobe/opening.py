@@ -20,7 +20,7 @@ def open_run(source: str | Path, *, keys: Mapping[str, str] | None = None, run: 
     """The run that a recording directory or a foreign log holds.
 
     Args:
-        source: a recording's directory, or a log file that an importer recognises by its content.
+        source: a recording's directory, a log that an importer recognises by its content, or a folder that holds one.
         keys: extra foreign key -> canonical metric name, for logs with names of their own.
         run: which of several runs appended in one log, counted from 1; None takes the last.
 
@@ -31,63 +31,64 @@ def open_run(source: str | Path, *, keys: Mapping[str, str] | None = None, run: 
     _check_keys(keys)
     if not path.exists():
         raise UnreadableSource(f"{path}: expected a recording or a log, got nothing. Check the path.")
-    if path.is_dir() and (recording := _recording(path)) is not None:
-        return Run(recording)
+    if path.is_dir():
+        return _folder(path, keys, run)
     opened = Run(_foreign(path, keys, run))
     _check_content(path, opened, run)
     return opened
 
 
-def _recording(path: Path) -> Feed | None:
+def _folder(path: Path, keys: Mapping[str, str] | None, run: int | None) -> Run:
     from rlprobe.recording.manifest import UnreadableRecording
     from rlprobe.recording.reader import RecordingFeed, is_recording
 
-    if not is_recording(path):
-        return None
     try:
-        feed: Feed = RecordingFeed(path)
+        if is_recording(path):
+            return Run(RecordingFeed(path))
     except UnreadableRecording as error:
         raise UnreadableSource(str(error)) from error
-    return feed
+    return _chosen(path, keys, run)
 
 
-def _foreign(path: Path, keys: Mapping[str, str] | None, run: int | None) -> Feed:
-    from rlprobe.importers import importers
-    from rlprobe.importers.rows.lines import head_of
-
-    if path.is_dir():
-        return _foreign_folder(path, keys, run)
-    if not path.is_file():
-        raise UnreadableSource(f"{path}: expected a file or a folder, got another kind of path. Name a log file.")
-    try:
-        head = head_of(path, _HEAD_BYTES)
-    except OSError as error:
-        raise UnreadableSource(f"{path}: expected a readable file, got {error.strerror}. Check its rights.") from error
-    if not head.strip():
-        raise UnreadableSource(
-            f"{path}: expected rows of metrics, got an empty file. Open it once training has logged."
-        )
-    for importer in importers():
-        if importer.sniff(path, head):
-            return importer.read(path, keys, run)
-    raise UnreadableSource(_unknown(path, head))
-
-
-def _foreign_folder(path: Path, keys: Mapping[str, str] | None, run: int | None) -> Feed:
-    from rlprobe.importers import importers
+def _chosen(path: Path, keys: Mapping[str, str] | None, run: int | None) -> Run:
+    """The run that is taken from a folder of foreign logs."""
+    from rlprobe.importers.folders.choice import choose
 
     try:
+        opened = choose(path, keys, run)
         inside = sorted(each.name for each in path.iterdir())[:_MAX_LISTED] or ["nothing"]
-        for importer in importers():
-            if importer.sniff(path, b""):
-                return importer.read(path, keys, run)
+    except LookupError as error:
+        raise UnreadableSource(f"{path}: expected a run number that the folder has, got {run}. {error}") from error
     except OSError as error:
         raise UnreadableSource(
             f"{path}: expected a readable folder, got {error.strerror}. Check its rights."
         ) from error
-    raise UnreadableSource(
-        f"{path}: expected a recording or a log file, got a folder with {', '.join(inside)}. Name the file itself."
-    )
+    if opened is None:
+        shown = ", ".join(name if name.isprintable() else repr(name) for name in inside)
+        raise UnreadableSource(
+            f"{path}: expected a recording, or a folder with the log of a run, got a folder with {shown}. "
+            "Name the log file itself."
+        )
+    return opened
+
+
+def _foreign(path: Path, keys: Mapping[str, str] | None, run: int | None) -> Feed:
+    from rlprobe.importers import reader_of
+    from rlprobe.importers.rows.lines import head_of, raw_head_of
+
+    if not path.is_file():
+        raise UnreadableSource(f"{path}: expected a file or a folder, got another kind of path. Name a log file.")
+    try:
+        raw, head = raw_head_of(path, _HEAD_BYTES), head_of(path, _HEAD_BYTES)
+    except OSError as error:
+        raise UnreadableSource(f"{path}: expected a readable file, got {error.strerror}. Check its rights.") from error
+    if raw.strip() and (importer := reader_of(path, raw, head)) is not None:
+        return importer.read(path, keys, run)
+    if not head.strip():
+        raise UnreadableSource(
+            f"{path}: expected rows of metrics, got an empty file. Open it once training has logged."
+        )
+    raise UnreadableSource(_unknown(path, head))
 
 
 def _unknown(path: Path, head: bytes) -> str:

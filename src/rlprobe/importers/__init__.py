@@ -2,7 +2,8 @@
 
 A module of this package with a `NAME` is a format: `EXPECTS` says in a few words what it reads, `sniff(path, head)`
 recognises it by its content, `read(path, keys, run)` gives its feed. `rows` and `keymaps` are what they share.
-A format that takes whatever looks like rows has `GENERIC = True` and is asked after the others.
+A format that takes whatever looks like rows has `GENERIC = True` and is asked after the others; one with
+`BINARY = True` is shown a file's own bytes. `folders` finds the runs in a folder that is none itself.
 """
 
 from collections.abc import Mapping
@@ -38,3 +39,16 @@ def importers() -> tuple[Importer, ...]:
         cast(Importer, module)
         for module in sorted(modules, key=lambda each: (getattr(each, "GENERIC", False), each.__name__))
     )
+
+
+def reader_of(path: Path, raw: bytes, head: bytes) -> Importer | None:
+    """The format that recognises a file by its first bytes, as they are and as text; None when none does."""
+    for importer in importers():
+        if importer.sniff(path, raw if getattr(importer, "BINARY", False) else head):
+            return importer
+    return None
+
+
+def reader_of_folder(path: Path) -> Importer | None:
+    """The format of which the folder is one run; None when it is none."""
+    return next((importer for importer in importers() if importer.sniff(path, b"")), None)

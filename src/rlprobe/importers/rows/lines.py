@@ -25,12 +25,21 @@ def head_of(path: Path, size: int) -> bytes:
     Raises:
         OSError: the file cannot be read.
     """
-    with open(path, "rb") as file:
-        start = file.read(size)
+    start = raw_head_of(path, size)
     if start.startswith(_GZIP):
         start = _inflated(start, size)
     decoder = decoder_for(start)
     return start if decoder is None else decoder.decode(start).encode("utf-8", "replace")
+
+
+def raw_head_of(path: Path, size: int) -> bytes:
+    """The first bytes of a file as they are.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    with open(path, "rb") as file:
+        return file.read(size)
 
 
 def _inflated(start: bytes, size: int) -> bytes:

@@ -18,6 +18,7 @@ from rlprobe.recording.settings import spelling
 LOOK_BACK = 150  # observations before detection in which the onset is looked for
 LOOK_AHEAD = 30  # observations after detection that still sharpen it
 LEVEL_ROWS = 8  # observations that a level before or after is the median of
+BULK = 0.05  # fraction of the values at either end that do not make the bulk when an onset is fitted
 DRAWN = 24  # levels of a sparkline
 DRAWN_POINTS = 25  # values at most that each of them is the median of
 
@@ -231,9 +232,10 @@ def _explanation(
 
 
 def _even(values: FloatArray, scale: str) -> FloatArray:
-    """Values on the scale on which their noise is even."""
-    if scale == "linear":
-        return values
-    positive = np.abs(values)
-    floor = 0.01 * float(np.median(positive)) + 1e-12  # keeps a single zero from being the largest change of the run
-    return np.log(positive + floor)
+    """Values on the scale on which their noise is even, single outliers held to one more width of the bulk."""
+    if scale == "log":
+        positive = np.abs(values)
+        floor = 0.01 * float(np.median(positive)) + 1e-12  # keeps a single zero from being the run's largest change
+        values = np.log(positive + floor)
+    low, high = np.quantile(values, (BULK, 1 - BULK))
+    return np.clip(values, low - (high - low), high + (high - low))

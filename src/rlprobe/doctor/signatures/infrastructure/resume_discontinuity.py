@@ -24,7 +24,7 @@ SIGNATURE = Signature(
         Threshold("rate", 2.0, "times", "change of the learning rate across the boundary; schedules move on without a jump", 1),
     ),
     title="Metrics jump where training was resumed",
-    explanation="Training was resumed at step {step} and did not go on as it was: a metric moved {times} times as far as ever before.",
+    explanation="Training was resumed at step {step} and did not go on as it was ({subject}: a jump moved a metric further than ever before, a restart replaced every earlier row).",
     record="Open the same recording again when training resumes, so that the boundary is known.",
     remedies=(
         Advice(text="Check that the checkpoint's weights were loaded: compare a parameter with the file."),
@@ -35,7 +35,7 @@ SIGNATURE = Signature(
 )  # fmt: skip
 
 
-def judge(rows: Rows) -> Judgement:
+def judge(rows: Rows) -> tuple[Judgement, ...]:
     """Fires AFTER rows into a session whose metrics moved further than ever before; a second start recovers by itself."""
     boundary, restart = _boundaries(rows)
     times = np.zeros(len(rows))
@@ -45,13 +45,19 @@ def judge(rows: Rows) -> Judgement:
         times, evidence = np.fmax(times, moved), np.fmax(evidence, nats)
     judged = rows.earlier("judged", boundary.astype(np.float64), rows.every, lag=AFTER - 1) == 1
     jumped = judged & (times >= rows.limit("ever"))
-    return Judgement(
-        fires=jumped | restart,
+    steps = rows.steps.astype(np.float64)
+    jump = Judgement(
+        fires=jumped,
         holds=rows.ever("jumped", jumped),
-        log_evidence=np.where(restart, np.inf, np.where(jumped, evidence, -np.inf)),
-        since=np.where(jumped, rows.index - AFTER + 1, rows.index),
-        facts={"step": rows.earlier("step", rows.steps.astype(np.float64), rows.every, lag=AFTER - 1), "times": times},
+        log_evidence=np.where(jumped, evidence, -np.inf),
+        since=rows.index - AFTER + 1,
+        subject="jump",
+        facts={"step": rows.earlier("step", steps, rows.every, lag=AFTER - 1)},
     )
+    again = Judgement(
+        fires=restart, log_evidence=rows.exact(restart), since=rows.index, subject="restart", facts={"step": steps}
+    )
+    return jump, again
 
 
 def _boundaries(rows: Rows) -> tuple[BoolArray, BoolArray]:

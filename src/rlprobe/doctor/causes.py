@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from rlprobe.doctor.finding import SEVERITIES, Finding, Incident
 
@@ -49,6 +50,8 @@ EDGES: tuple[Edge, ...] = (
     ),
     Edge("REWARD_TEXT_MISMATCH", "NO_LEARNING", "the reward says nothing about the text that was generated"),
     Edge("REWARD_TEXT_MISMATCH", "DEGENERATE_GROUPS", "the reward says nothing about the text that was generated"),
+    Edge("REWARD_TEXT_MISMATCH", "REWARD_COLLAPSE", "what is paid belongs to another text"),
+    Edge("REWARD_TEXT_MISMATCH", "FORMAT_LOSS", "what is paid belongs to another text"),
     Edge("EMPTY_COMPLETIONS", "REWARD_TEXT_MISMATCH", "decoding returns nothing for the tokens that were generated"),
     Edge("EMPTY_COMPLETIONS", "REWARD_CONSTANT", "an empty text scores the floor whatever was generated"),
     Edge("EMPTY_COMPLETIONS", "DEGENERATE_GROUPS", "an empty text scores the floor whatever was generated"),
@@ -58,6 +61,7 @@ EDGES: tuple[Edge, ...] = (
     Edge("DEGENERATE_GROUPS", "ZERO_GRADIENT", "without advantage there is no policy gradient"),
     Edge("DEGENERATE_GROUPS", "NO_LEARNING", "without advantage there is nothing to learn from"),
     Edge("DEGENERATE_GROUPS", "REWARD_STD_DEATH", "groups without spread have no reward deviation"),
+    Edge("DEGENERATE_GROUPS", "GRAD_PATHOLOGY", "the few groups that differ carry the whole gradient, in spikes"),
     Edge("REWARD_STD_DEATH", "ADV_COLLAPSE", "advantages are reward deviations"),
     Edge("REWARD_STD_DEATH", "NO_LEARNING", "without reward spread there is nothing to learn from"),
     Edge("REWARD_STD_DEATH", "ZERO_GRADIENT", "without reward spread there is no policy gradient"),
@@ -79,7 +83,10 @@ EDGES: tuple[Edge, ...] = (
     Edge("REWARD_HACK_LENGTH", "KL_BLOWUP", "the policy leaves the reference for length"),
     Edge("REWARD_HACK_LENGTH", "REWARD_OVEROPTIMIZATION", "what is paid is not what is wanted"),
     Edge("REWARD_HACK_LENGTH", "NO_EOS", "ending costs reward"),
+    Edge("REWARD_HACK_LENGTH", "FORMAT_LOSS", "text is paid after the answer's end"),
+    Edge("REWARD_HACK_LENGTH", "FORMAT_GAMING", "length is the easy part of the reward"),
     Edge("LENGTH_BIAS", "LENGTH_EXPLOSION", "the loss normalisation lets wrong answers grow"),
+    Edge("LENGTH_BIAS", "TRUNCATION_STARVE", "wrong answers grow into the cap"),
     Edge("LENGTH_EXPLOSION", "TRUNCATION_STARVE", "completions grow into the cap"),
     Edge("RANK_DIVERGENCE", "THROUGHPUT_ROT", "every rank waits for the slowest"),
     Edge("LENGTH_EXPLOSION", "THROUGHPUT_ROT", "longer completions cost more seconds"),
@@ -91,6 +98,7 @@ EDGES: tuple[Edge, ...] = (
     Edge("NO_EOS", "REWARD_CONSTANT", "an answer that is never finished scores the floor"),
     Edge("NO_EOS", "DEGENERATE_GROUPS", "an answer that is never finished scores the floor"),
     Edge("NO_EOS", "NO_LEARNING", "an answer that is never finished scores the floor"),
+    Edge("NO_EOS", "TRAIN_INFER_MISMATCH", "the sampler withholds a token that the trainer expects"),
     Edge("TRUNCATION_STARVE", "REWARD_COLLAPSE", "a cut answer cannot score"),
     Edge("TRUNCATION_STARVE", "REWARD_CONSTANT", "a cut answer cannot score"),
     Edge("TRUNCATION_STARVE", "DEGENERATE_GROUPS", "cut answers all score the floor"),
@@ -98,26 +106,41 @@ EDGES: tuple[Edge, ...] = (
     Edge("TRUNCATION_STARVE", "NO_LEARNING", "cut answers all score the floor"),
     Edge("TRUNCATION_STARVE", "ENTROPY_EXPLOSION", "cut answers are punished for tokens that were right"),
     Edge("TRUNCATION_STARVE", "REWARD_COMPONENT_DEAD", "a cut answer cannot score"),
+    Edge("TRUNCATION_STARVE", "FORMAT_LOSS", "a cut answer lacks its last part"),
     Edge("REPETITION_SPIRAL", "LENGTH_EXPLOSION", "a loop has no end"),
     Edge("REPETITION_SPIRAL", "TRUNCATION_STARVE", "a loop runs into the cap"),
     Edge("REPETITION_SPIRAL", "REWARD_COLLAPSE", "a loop holds no answer"),
+    Edge("REPETITION_SPIRAL", "FORMAT_LOSS", "a loop never comes to the answer"),
+    Edge("REPETITION_SPIRAL", "REWARD_HACK_LENGTH", "a loop that is paid is paid more the longer it is"),
     Edge("GIBBERISH", "REWARD_COLLAPSE", "broken text cannot score"),
+    Edge("GIBBERISH", "FORMAT_LOSS", "broken text has no format"),
+    Edge("GIBBERISH", "KL_BLOWUP", "the reference would not write these letters"),
+    Edge("GIBBERISH", "REWARD_HACK_LENGTH", "letters that are paid are paid more the more there are"),
     Edge("FORMAT_LOSS", "REWARD_COLLAPSE", "a right answer without the format scores nothing"),
+    Edge("FORMAT_LOSS", "DEGENERATE_GROUPS", "answers without the format all score the floor"),
+    Edge("FORMAT_LOSS", "REWARD_STD_DEATH", "answers without the format all score the floor"),
+    Edge("FORMAT_LOSS", "FORMAT_GAMING", "without the format only the easy part of the reward is left"),
+    Edge("FORMAT_LOSS", "EVAL_GAP", "held-out answers lose their format as well"),
     Edge("FORMAT_GAMING", "REWARD_OVEROPTIMIZATION", "the easy part of the reward is what is optimised"),
     Edge("FORMAT_GAMING", "NO_LEARNING", "the easy part of the reward is all that is learned"),
     Edge("REWARD_OVEROPTIMIZATION", "KL_BLOWUP", "the policy leaves the reference for the proxy"),
     Edge("REWARD_OVEROPTIMIZATION", "EVAL_GAP", "the proxy is not the goal"),
+    Edge("REWARD_OVEROPTIMIZATION", "REWARD_HACK_LENGTH", "what the proxy likes fits more often into a longer text"),
+    Edge("REWARD_OVEROPTIMIZATION", "REPETITION_SPIRAL", "what the proxy likes is written again and again"),
+    Edge("REWARD_OVEROPTIMIZATION", "FORMAT_LOSS", "what the proxy likes has no need of the format"),
     Edge("ENTROPY_COLLAPSE", "DUPLICATE_COMPLETIONS", "a policy without entropy writes one answer"),
     Edge("ENTROPY_COLLAPSE", "DEGENERATE_GROUPS", "one answer a group has one reward"),
     Edge("ENTROPY_COLLAPSE", "REWARD_STD_DEATH", "one answer a group has one reward"),
     Edge("ENTROPY_COLLAPSE", "NO_LEARNING", "nothing new is tried"),
     Edge("DUPLICATE_COMPLETIONS", "DEGENERATE_GROUPS", "equal completions have equal rewards"),
     Edge("DUPLICATE_COMPLETIONS", "REWARD_STD_DEATH", "equal completions have equal rewards"),
+    Edge("DUPLICATE_COMPLETIONS", "GRAD_PATHOLOGY", "the few groups that differ carry the whole gradient, in spikes"),
     Edge("STALE_ROLLOUT_WEIGHTS", "TRAIN_INFER_MISMATCH", "the sampler runs older weights than the trainer"),
     Edge("STALE_ROLLOUT_WEIGHTS", "STALENESS", "the sampler runs older weights than the trainer"),
     Edge("STALE_ROLLOUT_WEIGHTS", "RATIO_NOT_ONE", "the sampler runs older weights than the trainer"),
     Edge("STALE_ROLLOUT_WEIGHTS", "CLIP_SATURATION", "ratios against old weights leave the clip range"),
     Edge("STALE_ROLLOUT_WEIGHTS", "NO_LEARNING", "the samples never show what was learned"),
+    Edge("STALE_ROLLOUT_WEIGHTS", "KL_BLOWUP", "nothing that the policy has become is ever judged"),
     Edge("DECODE_MISMATCH", "TRAIN_INFER_MISMATCH", "the sampler draws from another distribution than is scored"),
     Edge("DECODE_MISMATCH", "RATIO_NOT_ONE", "the sampler draws from another distribution than the one that is scored"),
     Edge("DECODE_MISMATCH", "KL_BLOWUP", "tokens outside the scored distribution pull the policy away"),
@@ -131,6 +154,8 @@ EDGES: tuple[Edge, ...] = (
     Edge("RATIO_NOT_ONE", "CLIP_SATURATION", "ratios begin outside their range"),
     Edge("LIKELIHOOD_DISPLACEMENT", "GRAD_PATHOLOGY", "low log-probs make large gradients"),
     Edge("LIKELIHOOD_DISPLACEMENT", "REWARD_COLLAPSE", "right answers become unlikely"),
+    Edge("LIKELIHOOD_DISPLACEMENT", "LENGTH_EXPLOSION", "the end of an answer becomes unlikely with the answer"),
+    Edge("LIKELIHOOD_DISPLACEMENT", "FORMAT_LOSS", "the format of right answers becomes unlikely with them"),
     Edge("LR_ANOMALY", "CLIP_SATURATION", "steps too large leave the clip range"),
     Edge("LR_ANOMALY", "KL_BLOWUP", "steps too large leave the reference"),
     Edge("LR_ANOMALY", "GRAD_PATHOLOGY", "steps too large overshoot"),
@@ -139,6 +164,7 @@ EDGES: tuple[Edge, ...] = (
     Edge("LR_ANOMALY", "NO_WEIGHT_UPDATE", "a learning rate of zero moves nothing"),
     Edge("LR_ANOMALY", "NO_LEARNING", "a learning rate too small moves nothing"),
     Edge("LR_ANOMALY", "VALUE_DIVERGENCE", "steps too large make the value head diverge"),
+    Edge("LR_ANOMALY", "PREFERENCE_COLLAPSE", "steps too large push chosen and rejected answers down together"),
     Edge("CLIP_SATURATION", "KL_BLOWUP", "updates far from the old policy"),
     Edge("CLIP_SATURATION", "NO_LEARNING", "most of the gradient is clipped away"),
     Edge("GRAD_PATHOLOGY", "NUMERIC_NAN", "an exploding gradient overflows"),
@@ -154,21 +180,30 @@ EDGES: tuple[Edge, ...] = (
     Edge("KL_BLOWUP", "ENTROPY_COLLAPSE", "the policy has settled on text that the reference would not write"),
     Edge("KL_BLOWUP", "LENGTH_COLLAPSE", "the policy has left the region where it was able"),
     Edge("KL_BLOWUP", "TRUNCATION_STARVE", "the policy has left the region where it was able"),
+    Edge("KL_BLOWUP", "FORMAT_LOSS", "the policy has left the region where it was able"),
+    Edge("KL_BLOWUP", "REPETITION_SPIRAL", "the policy has left the language of the reference"),
     Edge("ENTROPY_EXPLOSION", "GIBBERISH", "tokens become noise"),
     Edge("ENTROPY_EXPLOSION", "REPETITION_SPIRAL", "the text loses its thread"),
     Edge("ENTROPY_EXPLOSION", "LENGTH_EXPLOSION", "the end token becomes as unlikely as every other"),
     Edge("ENTROPY_EXPLOSION", "TRUNCATION_STARVE", "the end token becomes as unlikely as every other"),
     Edge("ENTROPY_EXPLOSION", "REWARD_COLLAPSE", "noise cannot score"),
     Edge("ENTROPY_EXPLOSION", "FORMAT_LOSS", "noise has no format"),
+    Edge("ENTROPY_EXPLOSION", "KL_BLOWUP", "noise is far from every reference"),
+    Edge("ENTROPY_EXPLOSION", "LIKELIHOOD_DISPLACEMENT", "probability flows from right answers to noise"),
     Edge("LENGTH_COLLAPSE", "REWARD_COLLAPSE", "an answer of nothing scores nothing"),
     Edge("LENGTH_COLLAPSE", "ENTROPY_COLLAPSE", "an answer of one token leaves nothing to choose"),
     Edge("LENGTH_COLLAPSE", "DEGENERATE_GROUPS", "answers of nothing are all alike"),
     Edge("LENGTH_COLLAPSE", "TOOL_USE_COLLAPSE", "an answer of nothing calls no tool"),
     Edge("LENGTH_COLLAPSE", "REWARD_STD_DEATH", "answers of nothing are all alike"),
+    Edge("LENGTH_COLLAPSE", "FORMAT_LOSS", "an answer of nothing has no format"),
+    Edge("LENGTH_COLLAPSE", "FORMAT_GAMING", "being short is the easy part of the reward"),
+    Edge("LENGTH_COLLAPSE", "KL_BLOWUP", "the reference would not end there"),
+    Edge("LENGTH_COLLAPSE", "EVAL_GAP", "held-out answers shrink as well"),
     Edge("TOOL_USE_COLLAPSE", "REWARD_COLLAPSE", "what the tools found is missing from the answers"),
     Edge("TOOL_USE_COLLAPSE", "LENGTH_EXPLOSION", "the policy writes what it used to look up"),
     Edge("TOOL_USE_COLLAPSE", "ENTROPY_EXPLOSION", "the policy writes what it used to look up"),
     Edge("TOOL_USE_COLLAPSE", "LENGTH_COLLAPSE", "turns that held tool calls are gone"),
+    Edge("TOOL_USE_COLLAPSE", "REWARD_SCALE_SHIFT", "calls that used to be paid are charged at once"),
     Edge("VALUE_DIVERGENCE", "KL_BLOWUP", "advantages of a broken value head are noise"),
     Edge("VALUE_DIVERGENCE", "CLIP_SATURATION", "advantages of a broken value head are large"),
     Edge("VALUE_DIVERGENCE", "REWARD_COLLAPSE", "advantages of a broken value head are noise"),
@@ -179,10 +214,15 @@ EDGES: tuple[Edge, ...] = (
     Edge("NUMERIC_NAN", "NO_LEARNING", "updates that are not numbers are skipped or destroy"),
     Edge("NUMERIC_NAN", "NO_WEIGHT_UPDATE", "updates that are not numbers are skipped"),
     Edge("NUMERIC_NAN", "GIBBERISH", "weights that are not numbers write one token"),
+    Edge("NUMERIC_NAN", "FORMAT_LOSS", "weights that are not numbers write one token"),
+    Edge("NUMERIC_NAN", "NO_EOS", "weights that are not numbers write one token"),
+    Edge("NUMERIC_NAN", "REPETITION_SPIRAL", "weights that are not numbers write one token"),
+    Edge("NUMERIC_NAN", "DUPLICATE_COMPLETIONS", "weights that are not numbers write one token"),
     Edge("NUMERIC_NAN", "VALUE_DIVERGENCE", "a value head fed numbers that are none diverges"),
     Edge("REFERENCE_MISMATCH", "KL_BLOWUP", "the policy is measured against a model that it never was"),
     Edge("REFERENCE_MISMATCH", "KL_DOMINATES", "the KL term pulls to a model that the policy never was"),
     Edge("REFERENCE_MISMATCH", "NO_LEARNING", "the KL term pulls to a model that the policy never was"),
+    Edge("REFERENCE_MISMATCH", "REF_POLICY_DRIFT_ASYMMETRY", "another model differs most where answers begin"),
     Edge("KL_DOMINATES", "NO_LEARNING", "the KL term outweighs what the reward says"),
     Edge("KL_DOMINATES", "LENGTH_COLLAPSE", "a shorter text pays less KL penalty"),
     Edge("KL_DOMINATES", "GRAD_PATHOLOGY", "the KL term's gradient grows with its coefficient"),
@@ -190,6 +230,7 @@ EDGES: tuple[Edge, ...] = (
     Edge("REFERENCE_MOVING", "ENTROPY_COLLAPSE", "nothing holds the policy to where it came from"),
     Edge("RESUME_DISCONTINUITY", "REWARD_COLLAPSE", "what was lost at the resume was needed"),
     Edge("RESUME_DISCONTINUITY", "GRAD_PATHOLOGY", "optimizer state was lost at the resume"),
+    Edge("RESUME_DISCONTINUITY", "FORMAT_LOSS", "what was lost at the resume was needed"),
     Edge("REWARD_SCALE_SHIFT", "VALUE_DIVERGENCE", "the value head predicts another scale"),
     Edge("REWARD_SCALE_SHIFT", "GRAD_PATHOLOGY", "the gradient follows the reward's scale"),
     Edge("CONFIG_MISUSE", "NO_LEARNING", "the setting leaves nothing to learn from"),
@@ -197,6 +238,9 @@ EDGES: tuple[Edge, ...] = (
     Edge("CONFIG_MISUSE", "TRUNCATION_STARVE", "the cap is below what an answer needs"),
     Edge("CONFIG_MISUSE", "KL_DOMINATES", "the coefficient outweighs the reward"),
     Edge("CONFIG_MISUSE", "NO_WEIGHT_UPDATE", "the setting keeps the weights where they are"),
+    Edge("CONFIG_MISUSE", "DUPLICATE_COMPLETIONS", "sampling without chance writes the same text again"),
+    Edge("CONFIG_MISUSE", "ENTROPY_COLLAPSE", "the setting pays for certainty"),
+    Edge("CONFIG_MISUSE", "GROUPING_BUG", "the setting makes groups of one"),
     Edge("REWARD_COLLAPSE", "REWARD_STD_DEATH", "at the floor every reward is the same"),
     Edge("REWARD_COLLAPSE", "DEGENERATE_GROUPS", "at the floor every reward is the same"),
     Edge("REWARD_COLLAPSE", "EVAL_GAP", "a policy that has collapsed fails held-out prompts too"),
@@ -257,17 +301,26 @@ def flat_because(findings: tuple[Finding, ...], checked: tuple[str, ...], unseen
 
 def reaches(cause: str, consequence: str, fired: frozenset[str], unseen: frozenset[str]) -> bool:
     """Whether the graph leads from one signature to another over fired ones and at most one that could not be seen."""
-    seen, todo = {(cause, 0)}, [(cause, 0)]
-    while todo:
-        node, blind = todo.pop()
-        for child in _CHILDREN.get(node, frozenset()):
-            if child == consequence:
-                return True
-            after = (child, blind + (child in unseen))
-            if (child in fired or child in unseen) and after[1] <= 1 and after not in seen:
-                seen.add(after)
-                todo.append(after)
-    return False
+    return _distance(cause, consequence, fired, unseen) is not None
+
+
+@lru_cache(maxsize=4096)
+def _distance(cause: str, consequence: str, fired: frozenset[str], unseen: frozenset[str]) -> int | None:
+    """Edges of the shortest chain from one signature to another, None where there is none."""
+    seen, reached, length = {(cause, 0)}, [(cause, 0)], 0
+    while reached:
+        length += 1
+        ahead = []
+        for node, blind in reached:
+            for child in _CHILDREN.get(node, frozenset()):
+                if child == consequence:
+                    return length
+                after = (child, blind + (child in unseen))
+                if (child in fired or child in unseen) and after[1] <= 1 and after not in seen:
+                    seen.add(after)
+                    ahead.append(after)
+        reached = ahead
+    return None
 
 
 def _parent(
@@ -277,13 +330,29 @@ def _parent(
     able = [
         other
         for other in findings
-        if other.key != finding.key
-        and reaches(other.id, finding.id, *sight)
-        and other.onset_interval[0] <= finding.onset_interval[1] + slack
-        and not (reaches(finding.id, other.id, *sight) and _rank(other) >= _rank(finding))
-        and not (other.status == "recovered" and finding.status == "active")
+        if _may_cause(other, finding, slack, sight)
+        and not (_may_cause(finding, other, slack, sight) and not _first_of_ring(other, finding, sight))
     ]
     return min(able, key=_rank).key if able else None
+
+
+def _may_cause(
+    cause: Finding, consequence: Finding, slack: float, sight: tuple[frozenset[str], frozenset[str]]
+) -> bool:
+    """Whether graph, onsets and what is left of the two allow it."""
+    return (
+        cause.key != consequence.key
+        and cause.onset_interval[0] <= consequence.onset_interval[1] + slack
+        and not (cause.status == "recovered" and consequence.status == "active")
+        and reaches(cause.id, consequence.id, *sight)
+    )
+
+
+def _first_of_ring(one: Finding, other: Finding, sight: tuple[frozenset[str], frozenset[str]]) -> bool:
+    """Of two that may each have caused the other: exact evidence first, then an alarm, the shorter chain, the rank."""
+    there, back = _distance(one.id, other.id, *sight) or 0, _distance(other.id, one.id, *sight) or 0
+    mine, its = _rank(one), _rank(other)
+    return (mine[0], one.severity == "info", there, mine) < (its[0], other.severity == "info", back, its)
 
 
 def _cut_rings(parents: Mapping[str, str | None], ranks: Mapping[str, _Rank]) -> dict[str, str | None]:

@@ -6,7 +6,9 @@ beside the labels, it is wrong. Lab runs of odd seeds count with the signatures 
 
 import hashlib
 import json
-from collections import Counter
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from bench.doctor import corpus, laboratory
@@ -14,37 +16,118 @@ from rlprobe.doctor import calibration
 from rlprobe.doctor.catalog import entries
 
 TABLE = Path(calibration.__file__).with_name("table.json")
+PAGE = Path(__file__).parents[2] / "docs" / "calibration.md"
+FOLDS = 5  # parts of the corpus, by run; each is predicted from the others
+SEEDS = (1, 3)  # lab seeds, odd ones: no threshold was set on them
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One alarm on the corpus: its run, signature and arm, and whether it was right."""
+
+    run: str
+    id: str
+    arm: str
+    right: bool
 
 
 def main() -> None:
-    """Write the table and print it with its intervals."""
-    right: Counter[str] = Counter()
-    total: Counter[str] = Counter()
-    digest = hashlib.sha256()
-    for one in corpus.read(frozenset({"healthy", "failing"})):
-        digest.update(one.label.text())
-        for finding in one.alarms:
-            total[finding.id] += 1
-            right[finding.id] += one.label.verdict == "failing" and finding.id in one.wanted
-    for run in laboratory.read(seeds=(1, 3)):
-        digest.update(f"{run.name} {run.seed} {run.steps}".encode())
-        for finding in run.alarms:
-            total[finding.id] += 1
-            right[finding.id] += finding.id in run.expected
-    arms: dict[str, list[int]] = {}
-    for entry in entries():
-        counts = arms.setdefault(entry.signature.arm, [0, 0])
-        counts[0] += right[entry.signature.id]
-        counts[1] += total[entry.signature.id]
+    """Write the table and the page, and print what stands in them."""
+    told, digest = _told()
     table = {
-        "corpus": digest.hexdigest()[:16],
-        "arms": {arm: counts for arm, counts in sorted(arms.items()) if counts[1]},
-        "signatures": {id: [right[id], total[id]] for id in sorted(total)},
+        "corpus": digest,
+        "arms": _counts(told, lambda one: one.arm),
+        "signatures": _counts(told, lambda one: one.id),
     }
     TABLE.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
-    for name, (hits, count) in [*table["arms"].items(), *table["signatures"].items()]:
-        low, high = calibration.wilson(hits, count)
-        print(f"{name:28} right {hits:3}/{count:<3} = {hits / count:.2f} ({low:.2f} to {high:.2f})")
+    page = _page(told, digest)
+    PAGE.write_text(page, encoding="utf-8")
+    print(page)
+
+
+def _told() -> tuple[list[Told], str]:
+    arms = {entry.signature.id: entry.signature.arm for entry in entries()}
+    digest, told = hashlib.sha256(), []
+    for one in corpus.read(frozenset({"healthy", "failing"})):
+        digest.update(one.label.text())
+        for found in one.alarms:
+            right = one.label.verdict == "failing" and found.id in one.wanted
+            told.append(Told(one.label.id, found.id, arms[found.id], right))
+    for run in laboratory.read(seeds=SEEDS):
+        name = f"{run.name}/{run.seed}"
+        digest.update(name.encode())
+        told.extend(Told(name, found.id, arms[found.id], found.id in run.expected) for found in run.alarms)
+    return told, digest.hexdigest()[:16]
+
+
+def _counts(told: Iterable[Told], of: Callable[[Told], str]) -> dict[str, list[int]]:
+    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for one in told:
+        counts[of(one)][0] += one.right
+        counts[of(one)][1] += 1
+    return dict(sorted(counts.items()))
+
+
+def _page(told: list[Told], digest: str) -> str:
+    lines = [
+        "# How sure a finding is",
+        "",
+        "Confidence is a measured frequency: of the warnings and critical findings of a kind on the labelled corpus, the",
+        "fraction that answered a label of their run. A finding that is true and that no reader listed counts as wrong.",
+        "This page and the table that ships are written by `python -m bench.doctor.calibrate`.",
+        "",
+        f"Corpus {digest}: the labelled real runs and lab runs of seeds {', '.join(map(str, SEEDS))}; {len(told)} alarms.",
+        "",
+        "| evidence arm | right | frequency | 95 % interval |",
+        "| --- | --- | --- | --- |",
+        *(_row(name, *counts) for name, counts in _counts(told, lambda one: one.arm).items()),
+        "",
+        f"A signature speaks for itself from {calibration.ENOUGH} alarms on; below that its arm speaks for it.",
+        "",
+        "| signature | right | frequency | 95 % interval |",
+        "| --- | --- | --- | --- |",
+        *(_row(name, *counts) for name, counts in _counts(told, lambda one: one.id).items()),
+        "",
+        "## Does the number keep its word?",
+        "",
+        f"Each alarm is predicted from the other parts of the corpus ({FOLDS} parts, whole runs), then counted.",
+        "",
+        "| predicted | alarms | right |",
+        "| --- | --- | --- |",
+        *_reliability(told),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _row(name: str, right: int, count: int) -> str:
+    low, high = calibration.wilson(right, count)
+    return f"| {name} | {right} of {count} | {right / count:.2f} | {low:.2f} to {high:.2f} |"
+
+
+def _reliability(told: list[Told]) -> list[str]:
+    bins: dict[float, list[int]] = defaultdict(lambda: [0, 0])
+    for fold in range(FOLDS):
+        rest = [one for one in told if _fold(one) != fold]
+        arms, ids = _counts(rest, lambda one: one.arm), _counts(rest, lambda one: one.id)
+        for one in told:
+            if _fold(one) == fold and one.arm in arms:
+                place = bins[round(_predicted(one, arms, ids), 1)]
+                place[0] += one.right
+                place[1] += 1
+    return [f"| about {level:.1f} | {count} | {right / count:.2f} |" for level, (right, count) in sorted(bins.items())]
+
+
+def _predicted(one: Told, arms: dict[str, list[int]], ids: dict[str, list[int]]) -> float:
+    arm_rate = arms[one.arm][0] / arms[one.arm][1]
+    right, count = ids.get(one.id, (0, 0))
+    if count < calibration.ENOUGH:
+        return arm_rate
+    return (right + calibration.PRIOR * arm_rate) / (count + calibration.PRIOR)
+
+
+def _fold(one: Told) -> int:
+    return hashlib.sha256(one.run.encode()).digest()[0] % FOLDS
 
 
 if __name__ == "__main__":

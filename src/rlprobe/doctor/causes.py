@@ -349,10 +349,11 @@ def _may_cause(
 
 
 def _first_of_ring(one: Finding, other: Finding, sight: tuple[frozenset[str], frozenset[str]]) -> bool:
-    """Of two that may each have caused the other: exact evidence first, then an alarm, the shorter chain, the rank."""
+    """Of two that may each have caused the other: exact evidence first, an alarm, the shorter chain, the earlier."""
     there, back = _distance(one.id, other.id, *sight) or 0, _distance(other.id, one.id, *sight) or 0
-    mine, its = _rank(one), _rank(other)
-    return (mine[0], one.severity == "info", there, mine) < (its[0], other.severity == "info", back, its)
+    (exact, *rest), (its_exact, *its_rest) = _rank(one), _rank(other)
+    mine = (exact, one.severity == "info", there, one.onset_step, *rest)
+    return mine < (its_exact, other.severity == "info", back, other.onset_step, *its_rest)
 
 
 def _cut_rings(parents: Mapping[str, str | None], ranks: Mapping[str, _Rank]) -> dict[str, str | None]:

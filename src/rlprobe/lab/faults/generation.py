@@ -40,7 +40,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         name="thoughts-paid",
         description="Every thought is paid a little beside the answer: completions grow without gain.",
-        signatures=("LENGTH_EXPLOSION",),
+        signatures=("LENGTH_EXPLOSION", "REWARD_HACK_LENGTH"),
         recipe=replace(
             BASE,
             parts=(replace(_CORRECT, weight=0.5), Part(name="detail", function=rewards.length, weight=0.7)),
@@ -52,7 +52,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         name="repetition-paid",
         description="A fluency score pays characters that repeat the one before.",
-        signatures=("REPETITION_SPIRAL",),
+        signatures=("REPETITION_SPIRAL", "REWARD_HACK_LENGTH"),
         recipe=replace(
             BASE,
             parts=(replace(_CORRECT, weight=0.2), Part(name="fluency", function=rewards.repetition, weight=2.0)),
@@ -87,7 +87,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         name="temperature-low",
         description="A sampling temperature of 0.05: the samples of a group are the same.",
-        signatures=("DUPLICATE_COMPLETIONS", "DEGENERATE_GROUPS"),
+        signatures=("DUPLICATE_COMPLETIONS", "CONFIG_MISUSE", "DEGENERATE_GROUPS"),
         recipe=replace(BASE, sampling=replace(BASE.sampling, temperature=0.05)),
     ),
     Fault(

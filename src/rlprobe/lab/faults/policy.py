@@ -42,7 +42,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         name="entropy-sign",
         description="The entropy bonus has the wrong sign: exploration is punished before anything is learned.",
-        signatures=("ENTROPY_COLLAPSE",),
+        signatures=("ENTROPY_COLLAPSE", "CONFIG_MISUSE"),
         recipe=replace(BASE, task=Task(wrong=0.95, malformed=0.3), coefficients=Coefficients(kl=0.0, entropy=-8.0)),
     ),
     Fault(
@@ -149,7 +149,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         name="preference-fast",
         description="DPO with a learning rate a hundred times too large: chosen answers lose likelihood as well.",
-        signatures=("PREFERENCE_COLLAPSE",),
+        signatures=("PREFERENCE_COLLAPSE", "LR_ANOMALY"),
         recipe=replace(BASE, algorithm="dpo", beta=0.05, learning_rate=3e-2),
     ),
 )

@@ -148,7 +148,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         name="judge-saturated",
         description="The judge's score is capped at what one right digit earns: the spread dies without mastery.",
-        signatures=("REWARD_STD_DEATH",),
+        signatures=("REWARD_STD_DEATH", "DEGENERATE_GROUPS"),
         recipe=replace(
             BASE,
             task=Task(wrong=0.9, malformed=0.4),

@@ -4,7 +4,7 @@ import numpy as np
 
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
-from rlprobe.doctor.silence import standardised
+from rlprobe.doctor.silence import grouped, standardised
 from rlprobe.recording.run import BoolArray, FloatArray
 
 WINDOW = 10  # rows that the disagreement is averaged over; groups that fall silent agree with anything
@@ -61,8 +61,10 @@ def judge(rows: Rows) -> tuple[Judgement, ...]:
     """Fires on samples whose advantage opposes their reward, and on advantages that no group of that size can have."""
     disagree = rows.series("advantage_reward_disagreement_fraction")
     usual = rows.recent("usual", disagree.values, disagree.fresh, width=WINDOW)
-    against = disagree.fresh & (usual > rows.limit("disagree"))
-    flipped = disagree.fresh & (disagree.values > rows.limit("flipped"))
+    # Only against a group's mean does the reward give the sign: a value head or a running mean may expect otherwise.
+    signed = disagree.fresh & grouped(rows)
+    against = signed & (usual > rows.limit("disagree"))
+    flipped = signed & (disagree.values > rows.limit("flipped"))
     top, bound = _top(rows), _bound(rows)
     return (
         _one(rows, "fraction of wrong signs", against, flipped, usual, rows.limit("disagree")),

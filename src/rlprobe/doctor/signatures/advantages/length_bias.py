@@ -3,6 +3,18 @@
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
 
+# Aggregations that give each token of a sample its full advantage, however long the sample is.
+UNBIASED = (
+    "token",
+    "token-mean",
+    "bnpo",
+    "dapo",
+    "constant",
+    "dr_grpo",
+    "seq-mean-token-sum",
+    "seq-mean-token-sum-norm",
+)
+
 SIGNATURE = Signature(
     id="LENGTH_BIAS",
     stage="advantages",
@@ -51,6 +63,6 @@ def judge(rows: Rows) -> Judgement:
     )
     grown = wrong_now >= rows.limit("growth") * wrong_start
     apart = wrong_now * right_start >= rows.limit("apart") * wrong_start * right_now
-    biased = grown & apart
+    biased = grown & apart & (rows.setting("loss_type") not in UNBIASED)
     evidence = rows.level("biased", biased, wrong.fresh & right.fresh)
     return Judgement(fires=biased & (evidence >= rows.alarm), holds=biased, log_evidence=evidence)

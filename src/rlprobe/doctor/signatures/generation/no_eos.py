@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from rlprobe.doctor.derived import PINNED, at_the_cap, truncation
+from rlprobe.doctor.derived import PINNED, Truncation, at_the_cap, truncation
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
+from rlprobe.recording.run import BoolArray
 
 WINDOW = 15  # rows in which not one completion ends
 
@@ -14,13 +15,17 @@ SIGNATURE = Signature(
     severity="warning",
     arm="level",
     requires=("truncated_fraction|completion_tokens_mean",),
-    helps=("completion_tokens_mean", "completion_tokens_max", "reward_mean"),
+    helps=("completion_tokens_mean", "completion_tokens_max", "terminated_tokens_mean", "reward_mean"),
     shows=("truncated_fraction", "completion_tokens_mean", "terminated_tokens_mean"),
     minimum_rows=WINDOW,
     thresholds=(
         Threshold(
             "endless", 0.95, "fraction of completions",
             "cut over 15 rows; real runs without an end held 0.96 to 1.0, starved ones with some ends 0.45 to 0.94", 0, 1,
+        ),
+        Threshold(
+            "squeezed", 0.7, "fraction of the cap",
+            "completions that do end and are longer than this know how to end: the cap is too short for the rest", 0, 1,
         ),
         Threshold("gain", 3.0, "standard errors", "reward above its start by more than this keeps a warning from being critical"),
     ),
@@ -46,7 +51,7 @@ def judge(rows: Rows) -> Judgement:
     share = rows.recent("share", np.where(full, cut.values, 0.0), cut.fresh, width=WINDOW)
     now = rows.recent("now", endless.astype(np.float64), cut.fresh, width=5)
     began = rows.streak("streak", endless, cut.fresh, gap=1)
-    real = at_the_cap(rows, share, WINDOW)
+    real = at_the_cap(rows, share, WINDOW) & ~_squeezed(rows, cut)
     learning = rows.change("reward_mean").z > rows.limit("gain")
     from_start = (began >= 0) & (began <= PINNED)  # a cap that has to be inferred is known only after some rows
     lasted = np.where(began >= 0, rows.index - began + 1, 0)
@@ -58,3 +63,12 @@ def judge(rows: Rows) -> Judgement:
         since=np.where(from_start, 0, began),
         facts={"cut": 100 * share, "rows": lasted.astype(np.float64)},
     )
+
+
+def _squeezed(rows: Rows, cut: Truncation) -> BoolArray:
+    """(n,) whether some completions do end, and only just before the cap: then the cap is the fault."""
+    ends = rows.series("terminated_tokens_mean")
+    ended = ends.fresh & (ends.values > 0) & (cut.values < 1)
+    reach = rows.recent_median("reach", ends.values / cut.cap, ended, width=9)
+    squeezed: BoolArray = (rows.count("ended", ended) >= 3) & (reach >= rows.limit("squeezed"))
+    return squeezed

@@ -43,4 +43,10 @@ def judge(rows: Rows) -> Judgement:
     evidence = rows.level("low", low, right.fresh)
     still = rows.recent("still", low, right.fresh, width=WINDOW) > rows.limit("settled")
     unpaid = ~(rows.change("reward_mean").z > rows.limit("gain"))
-    return Judgement(fires=(evidence >= rows.alarm) & still & unpaid, holds=still, log_evidence=evidence)
+    lower = start - rows.smooth("logprob_positive_mean", 9) > rows.limit("fall") / 2
+    return Judgement(
+        fires=(evidence >= rows.alarm) & still & unpaid,
+        holds=still,
+        log_evidence=evidence,
+        since=rows.streak("since", lower, right.fresh, gap=5),
+    )

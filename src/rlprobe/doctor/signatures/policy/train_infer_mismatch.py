@@ -35,6 +35,12 @@ SIGNATURE = Signature(
         Threshold(
             "effective", 0.3, "fraction of samples", "fewer effective samples than that carry the update", high=1.0
         ),
+        Threshold(
+            "share",
+            0.1,
+            "nats of gap a nat of entropy",
+            "a gap above it has not healed where a policy that grows certain makes it small: rounding gives 0.05",
+        ),
         Threshold("known", 0.5, "updates", "a staleness above it explains a gap"),
         Threshold("severe", 0.5, "nats/token", "above it the sampler is another policy"),
     ),
@@ -75,6 +81,7 @@ def judge(rows: Rows) -> Judgement:
         found = rows.level(name, beyond, rows.series(name).fresh)
         fires, holds = fires | ((found >= rows.alarm) & beyond & ~lagged), holds | (beyond & ~lagged)
         evidence = evidence.clip(min=found)
+    holds |= (gap > rows.limit("share") * rows.smooth("entropy_mean")) & ~lagged
     return Judgement(fires=fires, holds=holds, log_evidence=evidence, critical=gap > rows.limit("severe"))
 
 

@@ -89,10 +89,14 @@ def _one(rows: Rows, easy: str, members: list[str], spent: BoolArray) -> Judgeme
 
 
 def _stalled(rows: Rows, name: str) -> BoolArray:
-    """(n,) whether a reward function varies, has not risen since the start, and is far from its best."""
+    """(n,) whether a reward function varies, stands where it began, and is far from its best.
+
+    One that has fallen, from its start or from what it had gained, was lost and not passed over.
+    """
     change, low, high = rows.change(name), rows.lowest(name), rows.highest(name)
     good = change.late >= low + rows.limit("solved") * (high - low)
-    return (high > low) & (change.z < rows.limit("gain")) & ~good
+    lost = (change.z < -2 * rows.limit("gain")) | (rows.fall(name).z > 3 * rows.limit("gain"))
+    return (high > low) & (change.z < rows.limit("gain")) & ~good & ~lost
 
 
 def _learning(rows: Rows) -> BoolArray:

@@ -89,6 +89,7 @@ def judge(rows: Rows) -> Judgement:
     reward = rows.series("reward_mean")
     change = rows.change("reward_mean")
     flat = (np.abs(change.z) < rows.limit("gain")) & ~_lifted(rows)  # a reward that falls has another name
+    flat &= ~(rows.change("accuracy_fraction").z >= rows.limit("gain"))  # learned, under a reward that hides it
     alone = change.count >= rows.limit("rows_alone")
     witness = (change.count >= rows.limit("rows")) & (_cut(rows) | _silent(rows) | _powerless(rows))
     witness |= (change.count >= rows.limit("still_rows")) & _still(rows)

@@ -15,11 +15,11 @@ from rlprobe.importers.binary.leveldb_log import LevelDbLog
 from rlprobe.importers.binary.protobuf import fields, signed
 from rlprobe.importers.folders.listing import listed
 from rlprobe.importers.rows.aside import Aside
+from rlprobe.importers.rows.calls import CallCount
 from rlprobe.importers.rows.configuration import kept
 from rlprobe.importers.rows.decode import Row, decode, row_of
 from rlprobe.importers.rows.feed import RowFeed
 from rlprobe.importers.rows.lines import head_of, raw_head_of
-from rlprobe.importers.rows.steps import STEP_KEY_SET
 from rlprobe.recording.run import Feed
 
 NAME = "wandb"
@@ -103,7 +103,7 @@ class _Rows:
         self._log = LevelDbLog(path, start=_HEADER_BYTES)
         self._aside = aside
         self._ready: list[Row] = []
-        self._own_steps = False
+        self._calls = CallCount()
         self._bad_records = 0
         self.settings: Mapping[str, object] = {}
 
@@ -155,10 +155,7 @@ class _Rows:
 
     def _history(self, data: bytes) -> None:
         row: Row = dict(sorted((key, value) for key, value in _items(data) if key.partition("/")[0] not in _OWN))
-        self._own_steps = self._own_steps or not (STEP_KEY_SET - {"_step"}).isdisjoint(row)
-        if self._own_steps:
-            row.pop("_step", None)  # counts log calls; a row without the trainer's step belongs to the step before it
-        self._ready.append(row)
+        self._ready.append(self._calls.settle(row))
 
     def _run(self, data: bytes) -> None:
         for number, _, _, inner in fields(data):

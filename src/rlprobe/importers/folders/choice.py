@@ -101,7 +101,7 @@ def choose(root: Path, keys: Mapping[str, str] | None, run: int | None) -> Run |
         several = len(group) > 1
         if several and run is not None:
             if run > len(group):
-                raise LookupError(_listed(root, oldest_first))
+                raise LookupError(f"There are {_listed(root, oldest_first)}.")
             group = [oldest_first[run - 1]]
         for each in group:
             notes = tuple(_notes(root, each, oldest_first, found, cut=cut))
@@ -167,7 +167,7 @@ def _notes(root: Path, taken: Candidate, group: list[Candidate], found: list[Can
     notes = []
     if len(group) > 1:
         why = "the newest" if taken is group[-1] else f"run {group.index(taken) + 1}"
-        notes.append(f"{_listed(root, group)} {why} is read: {_name(root, taken)}.")
+        notes.append(f"{_listed(root, group)}; {why} is read: {_name(root, taken)}.")
     elif taken.path != root:
         notes.append(f"{_name(root, taken)} ({taken.format}) is read of this folder.")
     others = list(dict.fromkeys(each.format for each in found if each.format != taken.format))
@@ -183,7 +183,7 @@ def _notes(root: Path, taken: Candidate, group: list[Candidate], found: list[Can
 def _listed(root: Path, group: list[Candidate]) -> str:
     shown = ", ".join(f"{index}: {_name(root, each)}" for index, each in enumerate(group[:_MAX_LISTED], 1))
     more = f" and {len(group) - _MAX_LISTED} more" if len(group) > _MAX_LISTED else ""
-    return f"{len(group)} runs of format {group[0].format}, oldest first ({shown}{more});"
+    return f"{len(group)} runs of format {group[0].format}, oldest first ({shown}{more})"
 
 
 def _name(root: Path, each: Candidate) -> str:

@@ -33,7 +33,7 @@ class PointRows:
         """The next rows, streams merged by time. The row of the newest step is handed out as far as it is there."""
         rows: list[Row] = []
         if self._points is None:
-            self._points = heapq.merge(*self._streams(), key=lambda point: point.time)
+            self._points = heapq.merge(*self._streams(), key=lambda point: (point.time, point.step))
         for point in self._points:
             if self._row and (self._row["step"] != point.step or point.key in self._row):
                 rows.append(self._row)

@@ -26,8 +26,19 @@ def flat_yaml(text: str) -> dict[str, object]:
             path.pop()
         path.append((indent, key))
         if value and value[0] not in "&*!|>[{#":
-            found["/".join(part for _, part in path)] = _scalar(value)
+            found["/".join(part for _, part in path)] = scalar(value)
     return found
+
+
+def scalar(text: str) -> object:
+    """The number, flag, null or text that a plain scalar stands for."""
+    if text[:1] and text[0] in "'\"":
+        return _unquoted(text)
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    if _NUMBER.fullmatch(text):
+        return int(text) if text.lstrip("+-").isdigit() and len(text) < 20 else float(text)
+    return text
 
 
 def _unquoted(text: str) -> str:
@@ -37,13 +48,3 @@ def _unquoted(text: str) -> str:
         except ValueError:
             return text
     return text[1:-1] if text.startswith("'") and text.endswith("'") and len(text) > 1 else text
-
-
-def _scalar(text: str) -> object:
-    if text[0] in "'\"":
-        return _unquoted(text)
-    if text.lower() in _WORDS:
-        return _WORDS[text.lower()]
-    if _NUMBER.fullmatch(text):
-        return int(text) if text.lstrip("+-").isdigit() and len(text) < 20 else float(text)
-    return text

@@ -71,6 +71,7 @@ def test_the_log_block_tells_what_is_wrong(elsewhere: Path, capsys: pytest.Captu
 
 @pytest.mark.slow
 @pytest.mark.trl
+@pytest.mark.filterwarnings("default")  # the trainer's own
 def test_the_trainer_block_records_a_trainer(elsewhere: Path, sorter: Path) -> None:
     from tests.integrations.trl_lab import build
 

@@ -2,15 +2,17 @@
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 
-from rlprobe.importers.rows.decode import Row
+from rlprobe.importers.rows.decode import Row, decode, row_of
 from rlprobe.importers.rows.steps import STEP_KEY_SET
 from rlprobe.recording.settings import SETTINGS
 
 _HOLDERS: Final = frozenset({"config", "configuration", "args", "hyperparameters", "hparams", "training_args"})
 _MIN_SETTINGS: Final = 3  # known settings that make a row without a step a configuration
 _MAX_TEXT: Final = 200  # characters of a kept value
+_MAX_FILE: Final = 4 << 20  # bytes of a configuration in a file of its own
 _SECRET = re.compile(r"api_?key|token$|secret|password|credential", re.IGNORECASE)
 
 
@@ -33,7 +35,7 @@ def configuration_of(row: Row) -> dict[str, object] | None:
         return None
     held = any(key.split("/", 1)[0] in _HOLDERS and "/" in key for key in row)
     named = row.get("type") in _HOLDERS or row.get("event") in _HOLDERS
-    plain = {key: value for key, value in row.items() if _keepable(key, value)}
+    plain = kept(row)
     return plain if held or named or len(settings_of(plain)) >= _MIN_SETTINGS else None
 
 
@@ -46,6 +48,21 @@ def settings_of(configuration: Mapping[str, object]) -> dict[str, object]:
         if name is not None:
             found[name] = value
     return found
+
+
+def stored(path: Path) -> dict[str, object]:
+    """The configuration in a JSON file beside a log; empty when there is none."""
+    try:
+        with open(path, "rb") as file:
+            row = row_of(decode(file.read(_MAX_FILE)))
+    except OSError:
+        return {}
+    return {} if row is None else kept(row)
+
+
+def kept(row: Mapping[str, object]) -> dict[str, object]:
+    """What of a configuration is kept: numbers, flags and short texts that are no secrets."""
+    return {key: value for key, value in row.items() if _keepable(key, value)}
 
 
 def _keepable(key: str, value: object) -> bool:

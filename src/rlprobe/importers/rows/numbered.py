@@ -1,0 +1,54 @@
+"""Rows printed as `NAME N: {...}`: a word, the step, and a dict's repr."""
+
+import re
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+
+from rlprobe.importers.rows.decode import Row
+from rlprobe.importers.rows.pairs import dict_at
+
+_STEPS = frozenset({"step", "rollout/step", "train/step", "eval/step"})  # the same number again
+
+
+class NumberedDicts:
+    """Reads such lines.
+
+    Args:
+        line: finds the start of a row's line; its groups `axis` and `step`, and its end before the brace.
+        inner: axes whose rows belong to the newest step of a leading axis, once there is one.
+        leading: axes that tell steps.
+    """
+
+    def __init__(
+        self, line: re.Pattern[str], *, inner: AbstractSet[str] = frozenset(), leading: AbstractSet[str] = frozenset()
+    ) -> None:
+        self._line = line
+        self._inner = inner
+        self._leading = leading
+        self._step: int | None = None
+        self.unreadable = 0
+        self.settings: Mapping[str, object] = {}
+        self.notes: tuple[str, ...] = ()
+
+    def rows(self, text: str, size: int) -> list[Row] | None:
+        """The row of a line."""
+        match = self._line.search(text) if "{" in text else None
+        if match is None:
+            return None
+        found = dict_at(text, match.end())
+        if found is None:
+            self.unreadable += 1
+            return []
+        step = int(match.group("step"))
+        if match.group("axis") in self._leading:
+            self._step = step
+        elif match.group("axis") in self._inner and self._step is not None:
+            step = self._step
+        return [{"step": step, **{key: value for key, value in found[0].items() if key not in _STEPS}}]
+
+    def last(self, tail: str) -> tuple[list[Row], bool]:
+        """The row of a last line without an end, when its dict is whole."""
+        match = self._line.search(tail) if tail.endswith("}") else None
+        if match is None or dict_at(tail, match.end()) is None:
+            return [], False
+        return self.rows(tail, len(tail)) or [], True

@@ -5,7 +5,7 @@ import gzip
 import json
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -39,15 +39,19 @@ def sniff(path: Path, head: bytes) -> bool:
 
 def read(path: Path, keys: Mapping[str, str] | None = None, run: int | None = None) -> Feed:
     """The feed of a document's rows; a document written anew gives the rows that were added."""
-    return RowFeed(str(path), NAME, _Rows(path), keys, run)
+    return RowFeed(str(path), NAME, DocumentRows(lambda: path), keys, run)
 
 
-class _Rows:
-    """The rows of a document, read again when the file changes."""
+class DocumentRows:
+    """The rows of a document, read again when the file changes.
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._state: tuple[int, int] | None = None
+    Args:
+        locate: tells which file it is; a newer one holds the rows of the older ones.
+    """
+
+    def __init__(self, locate: Callable[[], Path]) -> None:
+        self._locate = locate
+        self._state: tuple[Path, int, int] | None = None
         self._rows: list[Row] = []
         self._given = 0
         self.unreadable = 0
@@ -64,11 +68,12 @@ class _Rows:
 
     def _load(self) -> None:
         try:
-            state = self._path.stat()
-            if self._state == (state.st_mtime_ns, state.st_size):
+            path = self._locate()
+            now = path, path.stat().st_mtime_ns, path.stat().st_size
+            if self._state == now:
                 return
-            self._state = (state.st_mtime_ns, state.st_size)
-            document = json.loads(_text(self._path))
+            self._state = now
+            document = json.loads(text_of(path))
         except (OSError, ValueError, RecursionError, zlib.error, EOFError):
             self.unreadable += 1
             return
@@ -102,7 +107,13 @@ def _is_rows(value: object) -> bool:
     return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
 
 
-def _text(path: Path) -> bytes:
+def text_of(path: Path) -> bytes:
+    """The bytes of a document, decompressed.
+
+    Raises:
+        OSError, EOFError, zlib.error: it cannot be read.
+        ValueError: it is too large to be read whole.
+    """
     with open(path, "rb") as file:
         start = file.read(2)
     opened = gzip.open(path, "rb") if start == b"\x1f\x8b" else open(path, "rb")  # noqa: SIM115  # closed below

@@ -1,0 +1,134 @@
+"""Notebooks (`.ipynb`): the tables that a transformers trainer shows under its cell, or the text that it prints there.
+
+A table is a run: a cell that trains again shows another. Of several the last is read, or the one that was asked for.
+Settings come from a call such as `GRPOConfig(beta=0.04)` in a cell, parsed and never run.
+"""
+
+import json
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from rlprobe.importers.json_document import text_of
+from rlprobe.importers.rows.aside import Aside
+from rlprobe.importers.rows.decode import Row
+from rlprobe.importers.rows.feed import RowFeed
+from rlprobe.importers.rows.html import tables_in
+from rlprobe.importers.rows.plan import knows_metric
+from rlprobe.importers.rows.source_code import configuration_in
+from rlprobe.importers.rows.steps import STEP_KEY_SET, step_of
+from rlprobe.importers.trl_console import ConsoleLines
+from rlprobe.recording.run import Feed
+
+NAME = "notebook"
+EXPECTS = "a Jupyter notebook with a trainer's table of steps, or its printed rows, in an output"
+CLUES = (b'"cell_type"', b'"nbformat"', b'"outputs"')
+
+_MAX_LISTED: Final = 20  # runs in a note
+
+
+def sniff(path: Path, head: bytes) -> bool:
+    """Whether a JSON document begins as a notebook."""
+    return head.lstrip()[:1] == b"{" and b'"cells"' in head and b'"cell_type"' in head
+
+
+def read(path: Path, keys: Mapping[str, str] | None = None, run: int | None = None) -> Feed:
+    """The feed of one of a notebook's runs; a notebook saved anew gives the rows that were added."""
+    aside = Aside()
+    return RowFeed(str(path), NAME, _Rows(path, run, aside), keys, None, aside)
+
+
+class _Rows:
+    """The rows of one run of a notebook."""
+
+    def __init__(self, path: Path, run: int | None, aside: Aside) -> None:
+        self._path = path
+        self._run = run
+        self._aside = aside
+        self._state: tuple[int, int] | None = None
+        self._rows: list[Row] = []
+        self._given = 0
+        self.unreadable = 0
+        self.settings: Mapping[str, object] = {}
+        self.notes: tuple[str, ...] = ()
+
+    def take(self, limit: int) -> list[Row]:
+        """The next rows."""
+        if self._given >= len(self._rows):
+            self._load()
+        taken = self._rows[self._given : self._given + limit]
+        self._given += len(taken)
+        return taken
+
+    def _load(self) -> None:
+        try:
+            now = self._path.stat().st_mtime_ns, self._path.stat().st_size
+            if now == self._state:
+                return
+            self._state = now
+            document = json.loads(text_of(self._path))
+        except (OSError, ValueError, RecursionError, zlib.error, EOFError):
+            self.unreadable += 1
+            return
+        cells = document.get("cells") if isinstance(document, dict) else None
+        runs = [run for cell in cells or () if isinstance(cell, dict) for run in self._runs_of(cell)]
+        self.notes = _notes(runs, self._run)
+        place = len(runs) if self._run is None else self._run
+        rows = runs[place - 1] if 0 < place <= len(runs) else []
+        if len(rows) >= self._given:
+            self._rows = rows
+
+    def _runs_of(self, cell: Mapping[str, object]) -> Iterator[list[Row]]:
+        """The runs in the outputs of one cell; its source's settings are noted."""
+        self._aside.configuration.update(configuration_in(_joined(cell.get("source"))))
+        outputs = cell.get("outputs")
+        printed = ""
+        for output in outputs if isinstance(outputs, list) else ():
+            if not isinstance(output, dict):
+                continue
+            printed += _joined(output.get("text"))
+            data = output.get("data")
+            yield from _tables(_joined(data.get("text/html")) if isinstance(data, dict) else "")
+        if rows := _printed(printed):
+            yield rows
+
+
+def _joined(text: object) -> str:
+    """A notebook's text, which is one string or a list of lines."""
+    if isinstance(text, list):
+        return "".join(line for line in text if isinstance(line, str))
+    return text if isinstance(text, str) else ""
+
+
+def _tables(html: str) -> Iterator[list[Row]]:
+    """Tables of steps: a column of steps (or epochs) and one that is a metric."""
+    for header, *lines in filter(None, tables_in(html)):
+        placed = any(name in STEP_KEY_SET or name == "Epoch" for name in header)
+        if placed and any(knows_metric(name) for name in header) and lines:
+            yield [dict(zip(header, cells, strict=False)) for cells in lines if len(cells) <= len(header)]
+
+
+def _printed(text: str) -> list[Row]:
+    """Rows that a trainer printed among other text."""
+    if "{" not in text:
+        return []
+    reader = ConsoleLines()
+    lines = [line.strip() for line in text.replace("\r", "\n").split("\n")]
+    rows = [row for line in lines if line for row in reader.rows(line, len(line)) or ()]
+    return rows + reader.last("")[0]
+
+
+def _notes(runs: list[list[Row]], run: int | None) -> tuple[str, ...]:
+    if len(runs) < 2:
+        return ()
+    listed = ", ".join(f"{place}: {_span(rows)}" for place, rows in enumerate(runs[:_MAX_LISTED], 1))
+    taken = "the last is read" if run is None else f"run {run} is read"
+    return (f"{len(runs)} runs are shown in this notebook ({listed}); {taken}.",)
+
+
+def _span(rows: list[Row]) -> str:
+    steps = [
+        step for row in rows if (step := step_of(row, tuple(key for key in row if key in STEP_KEY_SET))) is not None
+    ]
+    return f"steps {steps[0]} to {steps[-1]}, {len(rows)} rows" if steps else f"{len(rows)} rows"

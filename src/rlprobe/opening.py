@@ -2,11 +2,16 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rlprobe.recording.run import Feed, Run
 
-_HEAD_BYTES: Final = 1 << 16  # what a format is recognised by
+if TYPE_CHECKING:
+    from rlprobe.importers import Importer
+
+_HEAD_BYTES: Final = (1 << 16, 1 << 23)  # what a format is recognised by: consoles may begin with megabytes of else
+_STANDARD_INPUT: Final = "-"
+_MAX_SPOOLED: Final = 4 << 30  # bytes of standard input
 _MAX_LISTED: Final = 3  # names of a folder's content in a message
 _MAX_SHOWN: Final = 40  # characters of foreign text in a message
 _CONTROL_FRACTION: Final = 0.1  # of the head's bytes; text has next to none
@@ -20,15 +25,18 @@ def open_run(source: str | Path, *, keys: Mapping[str, str] | None = None, run: 
     """The run that a recording directory or a foreign log holds.
 
     Args:
-        source: a recording's directory, a log that an importer recognises by its content, or a folder that holds one.
+        source: a recording's directory, a log that an importer recognises by its content, a folder that holds one, or
+            "-" for standard input, which is read to its end.
         keys: extra foreign key -> canonical metric name, for logs with names of their own.
         run: which of several runs appended in one log, counted from 1; None takes the last.
 
     Raises:
         UnreadableSource: nothing is there, or nothing in it can be read as a run.
     """
-    path = Path(source)
     _check_keys(keys)
+    if str(source) == _STANDARD_INPUT:
+        return _standard_input(keys, run)
+    path = Path(source)
     if not path.exists():
         raise UnreadableSource(f"{path}: expected a recording or a log, got nothing. Check the path.")
     if path.is_dir():
@@ -72,17 +80,41 @@ def _chosen(path: Path, keys: Mapping[str, str] | None, run: int | None) -> Run:
     return opened
 
 
-def _foreign(path: Path, keys: Mapping[str, str] | None, run: int | None) -> Feed:
-    from rlprobe.importers import reader_of
-    from rlprobe.importers.rows.lines import head_of, raw_head_of
+def _standard_input(keys: Mapping[str, str] | None, run: int | None) -> Run:
+    """The run in what standard input gives, kept in a file for as long as it is read."""
+    import sys
+    import tempfile
 
+    if sys.stdin is None or sys.stdin.isatty():
+        raise UnreadableSource("-: expected a log on standard input, got a terminal. Pipe a log into the command.")
+    with tempfile.TemporaryDirectory(prefix="rlprobe-") as folder:
+        path = Path(folder) / "standard-input"
+        taken = 0
+        with path.open("wb") as file:
+            while chunk := sys.stdin.buffer.read(1 << 20):
+                taken += len(chunk)
+                if taken > _MAX_SPOOLED:
+                    bound = f"{_MAX_SPOOLED >> 30} GiB"
+                    raise UnreadableSource(f"-: expected at most {bound} on standard input, got more. Name the file.")
+                file.write(chunk)
+        try:
+            feed = _foreign(path, keys, run)
+            feed.source = _STANDARD_INPUT
+            opened = Run(feed)
+            _check_content(path, opened, run)
+        except UnreadableSource as error:
+            raise UnreadableSource(str(error).replace(str(path), _STANDARD_INPUT)) from None
+    return opened
+
+
+def _foreign(path: Path, keys: Mapping[str, str] | None, run: int | None) -> Feed:
     if not path.is_file():
         raise UnreadableSource(f"{path}: expected a file or a folder, got another kind of path. Name a log file.")
     try:
-        raw, head = raw_head_of(path, _HEAD_BYTES), head_of(path, _HEAD_BYTES)
+        importer, head = _recognised(path)
     except OSError as error:
         raise UnreadableSource(f"{path}: expected a readable file, got {error.strerror}. Check its rights.") from error
-    if raw.strip() and (importer := reader_of(path, raw, head)) is not None:
+    if importer is not None:
         return importer.read(path, keys, run)
     if not head.strip():
         raise UnreadableSource(
@@ -91,20 +123,45 @@ def _foreign(path: Path, keys: Mapping[str, str] | None, run: int | None) -> Fee
     raise UnreadableSource(_unknown(path, head))
 
 
+def _recognised(path: Path) -> "tuple[Importer | None, bytes]":
+    """The format of a file, None for an unknown one, and its beginning as text."""
+    from rlprobe.importers import reader_of
+    from rlprobe.importers.rows.lines import head_of, raw_head_of
+
+    head = b""
+    for size in _HEAD_BYTES:
+        raw, longer = raw_head_of(path, size), head_of(path, size)
+        if len(longer) == len(head):
+            break
+        head = longer
+        if raw.strip() and (importer := reader_of(path, raw, head)) is not None:
+            return importer, head
+    return None, head
+
+
 def _unknown(path: Path, head: bytes) -> str:
     from rlprobe.importers import importers
 
     control = sum(byte < 32 and byte not in b"\t\n\r\f\x1b" for byte in head[:4096])
     if control > _CONTROL_FRACTION * len(head[:4096]):
         return f"{path}: expected a log in text form, got binary data ({head[:8].hex(' ')}). Export its rows as JSONL."
-    by_name = {each.NAME: each.EXPECTS for each in importers()}
     line = head.decode("utf-8", "replace").strip().splitlines()[0]
-    closest = "jsonl" if line[:1] in "{[" else "csv"
     shown = line if len(line) <= _MAX_SHOWN else line[:_MAX_SHOWN] + "..."
-    known = "; ".join(by_name.values())
+    closest, expects = _closest(head, "jsonl" if line[:1] in "{[" else "csv")
+    known = ", ".join(each.NAME for each in importers())
     return (
-        f"{path}: expected one of {known}; got text that begins {shown!r}. Closest is {closest}: write one row a line."
+        f"{path}: expected a training log ({known}), got text that begins {shown!r}. "
+        f"Closest is {closest}: it takes {expects}."
     )
+
+
+def _closest(head: bytes, otherwise: str) -> tuple[str, str]:
+    """The format most of whose tell-tale words stand in a head, and what it expects."""
+    from rlprobe.importers import importers
+
+    clues = {each: sum(clue in head for clue in getattr(each, "CLUES", ())) for each in importers()}
+    best = max(clues, key=lambda each: (clues[each], otherwise == each.NAME))
+    return best.NAME, best.EXPECTS
 
 
 def _check_keys(keys: Mapping[str, str] | None) -> None:

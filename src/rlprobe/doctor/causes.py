@@ -24,6 +24,7 @@ FLATTENING = (
     "LR_ANOMALY",
     "STALE_ROLLOUT_WEIGHTS",
 )
+GAUGES = frozenset({"KL_BLOWUP"})  # they measure that the policy moved, and not by what
 _STAGES = ("infrastructure", "configuration", "reward", "advantages", "policy", "optimization", "generation")
 
 
@@ -349,11 +350,14 @@ def _may_cause(
 
 
 def _first_of_ring(one: Finding, other: Finding, sight: tuple[frozenset[str], frozenset[str]]) -> bool:
-    """Of two that may each have caused the other: exact evidence first, an alarm, the shorter chain, the earlier."""
+    """Of two that may each have caused the other: exact evidence first, an alarm, the shorter chain, the earlier.
+
+    A gauge comes last: that the policy went far is told by where it went.
+    """
     there, back = _distance(one.id, other.id, *sight) or 0, _distance(other.id, one.id, *sight) or 0
     (exact, *rest), (its_exact, *its_rest) = _rank(one), _rank(other)
-    mine = (exact, one.severity == "info", there, one.onset_step, *rest)
-    return mine < (its_exact, other.severity == "info", back, other.onset_step, *its_rest)
+    mine = (exact, one.severity == "info", there, one.id in GAUGES, one.onset_step, *rest)
+    return mine < (its_exact, other.severity == "info", back, other.id in GAUGES, other.onset_step, *its_rest)
 
 
 def _cut_rings(parents: Mapping[str, str | None], ranks: Mapping[str, _Rank]) -> dict[str, str | None]:
@@ -387,11 +391,12 @@ def _rank(finding: Finding) -> _Rank:
     )
 
 
-def _urgency(members: list[Finding], root: str) -> tuple[int, int, int, _Rank]:
+def _urgency(members: list[Finding], root: str) -> tuple[int, int, int, int, _Rank]:
+    """Active before past, the worst first, then what explains most, then what could explain others at all."""
     active = [one for one in members if one.status == "active"]
     worst = min(SEVERITIES.index(one.severity) for one in members)
     head = next(one for one in members if one.key == root)
-    return (int(not active), worst, -len(members), _rank(head))
+    return (int(not active), worst, -len(members), int(head.id not in _CHILDREN), _rank(head))
 
 
 def _placed(finding: Finding, root: str, parent: str | None) -> Finding:

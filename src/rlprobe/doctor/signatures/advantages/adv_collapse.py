@@ -8,6 +8,7 @@ from rlprobe.doctor.silence import mastered, silent_groups, standardised
 from rlprobe.recording.run import BoolArray
 
 NOTHING = 1e-9  # advantages below it are zero
+WILD = 2.0  # times their median that the mean of the first sizes may count; one wild row makes it more
 SIZES = ("advantage_std", "advantage_abs_mean", "advantage_max")
 
 SIGNATURE = Signature(
@@ -57,7 +58,12 @@ def judge(rows: Rows) -> Judgement:
     silent = silent_groups(rows)
     loud = 1.0 - rows.recent("silent", silent.values, silent.fresh, width=10)
     loud = np.where(np.isnan(loud), 1.0, loud)
-    start = rows.recent("start", size.values, size.fresh & (rows.count("early", size.fresh) <= 15), width=15)
+    early = size.fresh & (rows.count("early", size.fresh) <= 15)
+    start, typical = (
+        rows.recent("start", size.values, early, width=15),
+        rows.recent_median("typical", size.values, early, width=15),
+    )
+    start = np.where(typical > NOTHING, np.minimum(start, WILD * typical), start)
     defined = standardised(rows)  # a standard score has size 1 by definition
     begun = (rows.count("seen", size.fresh) >= 15) | defined
     start = np.full(len(rows), 1.0) if defined else start

@@ -56,5 +56,6 @@ def judge(rows: Rows) -> Judgement:
         holds=(level < 1.25 * short) & ~rose,
         critical=(level < nothing) & fell,
         log_evidence=evidence,
+        since=rows.streak("shrinking", level < (1 + rows.limit("short")) / 2 * peak, length.fresh, gap=5),
         facts={"peak": peak, "left": 100 * level / peak},
     )

@@ -27,7 +27,7 @@ SIGNATURE = Signature(
         Threshold(
             "often", 0.05, "fraction of the last 60 rows", "spikes this frequent are no single bad batch", high=1.0
         ),
-        Threshold("fewest", 4.0, "spikes", "fewer are told apart from bad luck by nothing"),
+        Threshold("fewest", 5.0, "spikes", "healthy runs have half a spike in 60 rows, and four of them in one of 600"),
         Threshold("gain", 2.0, "standard errors", "reward above its start by more than this shows that the steps help"),
         Threshold("severe", 30.0, "times the starting norm", "settled above it the update is noise"),
     ),
@@ -66,7 +66,7 @@ def judge(rows: Rows) -> Judgement:
     often = (share >= rows.limit("often")) & (share * seen >= rows.limit("fewest") - 0.5)
     return Judgement(
         fires=((evidence >= rows.alarm) & high & unpaid) | (often & spike),
-        holds=high | often,
+        holds=high | (share > 0),  # what comes in spikes is not gone between two of them
         log_evidence=evidence.clip(min=rows.alarm),
         critical=(evidence >= rows.alarm) & unpaid & (smooth > rows.limit("severe") * start),
         facts={"spikes": share * seen},

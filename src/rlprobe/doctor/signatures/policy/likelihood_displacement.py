@@ -3,6 +3,7 @@
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
 
+START = 8  # first rows that the log-prob is compared with: it falls from the first update on
 WINDOW = 15  # rows that must agree before a fall counts as settled
 
 SIGNATURE = Signature(
@@ -16,7 +17,7 @@ SIGNATURE = Signature(
     thresholds=(
         Threshold("fall", 0.4, "nats/token", "below its start: a third of the probability of each token is gone"),
         Threshold(
-            "relative", 0.7, "times the starting log-prob", "below its start by this much, whatever the task's entropy"
+            "relative", 0.5, "times the starting log-prob", "below its start by this much, whatever the task's entropy"
         ),
         Threshold("settled", 0.8, "fraction of the last 15 rows", "rows that must lie below both", high=1.0),
         Threshold("gain", 2.0, "standard errors", "reward above its start by more than this outweighs the fall"),
@@ -37,7 +38,7 @@ SIGNATURE = Signature(
 def judge(rows: Rows) -> Judgement:
     """Fires when the log-prob of rewarded tokens has settled below its start and the reward has not gained."""
     right = rows.series("logprob_positive_mean")
-    start = rows.baseline("logprob_positive_mean").level
+    start = rows.baseline("logprob_positive_mean", START).level
     fall = start - right.values
     low = (fall > rows.limit("fall")) & (fall > rows.limit("relative") * abs(start))
     evidence = rows.level("low", low, right.fresh)
@@ -46,7 +47,7 @@ def judge(rows: Rows) -> Judgement:
     lower = start - rows.smooth("logprob_positive_mean", 9) > rows.limit("fall") / 2
     return Judgement(
         fires=(evidence >= rows.alarm) & still & unpaid,
-        holds=still,
+        holds=still | lower,
         log_evidence=evidence,
         since=rows.streak("since", lower, right.fresh, gap=5),
     )

@@ -7,6 +7,7 @@ from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
 from rlprobe.recording.run import BoolArray, FloatArray
 
 FAMILY = "evaluation_score"
+OTHER = 6.0  # standard errors of a fall of the training reward that noise does not give
 LAST = 3  # evaluations that the newest level is the mean of
 
 SIGNATURE = Signature(
@@ -70,12 +71,16 @@ def _one(rows: Rows, name: str, train: FloatArray, gained: BoolArray) -> Judgeme
     best = rows.carried_max(f"best {name}", _now(rows, name))
     drop = best - now
     fallen = (drop > rows.limit("drop") * np.abs(best)) & (drop > rows.limit("noise") * noise * np.sqrt(2 / LAST))
+    # A training reward that has fallen as well met another task or another judge: the best score is of that time.
+    fallen &= ~rows.ever(f"other task {name}", rows.fall("reward_mean").z >= OTHER)
     risen, enough = train >= rows.limit("rise"), count >= rows.limit("evaluations")
     flat = (count >= rows.limit("flat_evaluations")) & ~gained
     gap = risen & enough & (fallen | flat)
+    # Evaluations are few and noisy: one that comes half way back within its noise has not come back.
+    still = fallen | (drop > rows.limit("drop") / 2 * np.abs(best)) & (drop > noise * np.sqrt(2 / LAST))
     return Judgement(
         fires=rows.recent(f"stands {name}", gap, series.fresh, width=2) >= 1.0,
-        holds=fallen | flat,
+        holds=still | flat,
         log_evidence=rows.level(f"gap {name}", gap, series.fresh),
         subject=name.split("/", 1)[1],
         facts={"rise": train, "now": now, "best": best},

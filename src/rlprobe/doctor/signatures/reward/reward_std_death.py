@@ -7,6 +7,7 @@ from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
 from rlprobe.doctor.silence import mastered, silent_groups, spread
 
 START = 15  # rows that the starting spread is measured on
+WILD = 2.0  # times its median that the mean of the first spreads may count; one wild row makes it more
 SPREAD = "reward_std_batch|reward_std_group_mean|reward_max"
 
 SIGNATURE = Signature(
@@ -59,6 +60,10 @@ def judge(rows: Rows) -> Judgement:
     """Fires when spread is a small part of its start, or absent nearly always, and mastery does not explain it."""
     within, silent = spread(rows), silent_groups(rows)
     early = rows.recent("start", within.values, within.fresh & _first(rows, "spread", within.fresh), width=START)
+    typical = rows.recent_median(
+        "typical", within.values, within.fresh & _first(rows, "typical", within.fresh), width=START
+    )
+    early = np.where(typical > 0, np.minimum(early, WILD * typical), early)
     late = rows.recent("late", within.values, within.fresh, width=START)
     quiet = rows.recent("quiet", silent.values, silent.fresh, width=20)
     before = rows.recent("loud", silent.values, silent.fresh & _first(rows, "silence", silent.fresh), width=START)

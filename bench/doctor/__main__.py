@@ -114,36 +114,45 @@ def _onsets(failing: list[corpus.Read]) -> dict[str, object]:
 
 
 def lab_runs(seeds: tuple[int, ...]) -> dict[str, object]:
-    """The lab: recall by fault, false alarms on healthy variants, roots. Odd seeds, unseen by any threshold, apart."""
+    """The lab: recall by fault, false alarms on healthy variants, onsets. Odd seeds, unseen by any threshold, apart."""
     print("\n## Lab")
-    faults: dict[str, list[tuple[bool, bool, bool]]] = defaultdict(list)
-    alarmed: list[str] = []
-    healthy = 0
-    for run in laboratory.read(seeds=seeds):
-        ids = [finding.id for finding in run.alarms]
-        if not run.expected:
-            healthy += 1
-            alarmed.extend([f"{run.name}/{run.seed}: {', '.join(ids)}"] if ids else [])
-            continue
-        faults[run.name].append(
-            (bool(set(run.expected) & set(ids)), bool(ids) and ids[0] in run.expected, run.seed % 2 == 1)
+    runs = list(laboratory.read(seeds=seeds))
+    faulty, healthy = [one for one in runs if one.expected], [one for one in runs if not one.expected]
+    for name in sorted({one.name for one in faulty}):
+        same = [one for one in faulty if one.name == name]
+        missed = [f"{one.seed}: {', '.join(f.id for f in one.told[:3]) or 'nothing'}" for one in same if not one.headed]
+        others = f"; told first on seed {'; on '.join(missed)}" if missed else ""
+        print(
+            f"  {name:28} named {sum(one.named for one in same)}/{len(same)}, first {len(same) - len(missed)}{others}"
         )
-    for name, found in sorted(faults.items()):
-        named, headed = sum(hit for hit, _, _ in found), sum(first for _, first, _ in found)
-        print(f"  {name:28} named {named}/{len(found)}, first {headed}")
-    every = [one for found in faults.values() for one in found]
-    hits, first = sum(hit for hit, _, _ in every), sum(first for _, first, _ in every)
-    odd = [hit for hit, _, unseen in every if unseen]
-    seen = f"named {fraction(hits, len(every))} (odd seeds {fraction(sum(odd), len(odd))})"
-    print(f"faults: {seen}, first {fraction(first, len(every))}")
-    print(f"healthy: {fraction(len(alarmed), healthy)} with an alarm{': ' if alarmed else ''}{'; '.join(alarmed)}")
+    odd = [one for one in faulty if one.seed % 2]
+    hits, first = sum(one.named for one in faulty), sum(one.headed for one in faulty)
+    unseen = f"odd seeds {fraction(sum(one.named for one in odd), len(odd))}"
+    print(f"faults: named {fraction(hits, len(faulty))} ({unseen}), first {fraction(first, len(faulty))}")
+    alarmed = [f"{one.name}/{one.seed}: {', '.join(f.id for f in one.alarms)}" for one in healthy if one.alarms]
+    print(f"healthy: {fraction(len(alarmed), len(healthy))} with an alarm{': ' if alarmed else ''}{'; '.join(alarmed)}")
+    _lab_onsets(faulty)
     return {
-        "lab_faults": len(every),
+        "lab_faults": len(faulty),
         "lab_named": hits,
         "lab_first": first,
-        "lab_healthy": healthy,
+        "lab_healthy": len(healthy),
         "lab_false": len(alarmed),
     }
+
+
+def _lab_onsets(faulty: list[laboratory.LabRun]) -> None:
+    for words, late in (("from the first step", False), ("later", True)):
+        errors = [
+            (one.onset_error, f"{one.name}/{one.seed}")
+            for one in faulty
+            if one.onset_error is not None and one.onset is not None and (one.onset > 1) == late
+        ]
+        middle = 100 * median([error for error, _ in errors])
+        far = [f"{name} {100 * error:.0f} %" for error, name in errors if error > LATE]
+        print(
+            f"onset {words}: median error {middle:.1f} % of {len(errors)} runs; beyond 10 %: {', '.join(far) or 'none'}"
+        )
 
 
 def _keep(totals: dict[str, object]) -> None:

@@ -9,12 +9,14 @@ from pathlib import Path
 import numpy as np
 
 from rlprobe import lab
+from rlprobe.doctor.catalog import entries
 from rlprobe.doctor.engine import diagnose
 from rlprobe.doctor.finding import Diagnosis, Finding
 from rlprobe.recording.run import Run
 
 KEPT = Path(os.environ.get("RLPROBE_BENCH_CACHE", Path.home() / ".cache" / "rlprobe-bench"))
 STEPS = 300
+QUIET = frozenset(entry.signature.id for entry in entries() if entry.signature.severity == "info")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,13 +25,15 @@ class LabRun:
 
     Attributes:
         expected: signatures that the fault provokes; empty for a healthy variant.
-        onset: step at which the fault set in, None where it is there from the start or the run is healthy.
+        onset: step at which the fault set in; None where the run is healthy, or the fault does harm only once training
+            has carried the policy there.
     """
 
     name: str
     seed: int
     steps: int
     expected: tuple[str, ...]
+    onset: int | None
     diagnosis: Diagnosis
 
     @property
@@ -37,16 +41,49 @@ class LabRun:
         """Findings of severity critical or warning, in printed order."""
         return tuple(one for one in self.diagnosis.findings if one.severity != "info")
 
+    @property
+    def told(self) -> tuple[Finding, ...]:
+        """Alarms, and the active findings of signatures that are never more than info, in printed order."""
+        return tuple(
+            one
+            for one in self.diagnosis.findings
+            if one.severity != "info" or (one.id in QUIET and one.status == "active")
+        )
+
+    @property
+    def named(self) -> bool:
+        """Whether one of the expected signatures was told."""
+        return bool({one.id for one in self.told} & set(self.expected))
+
+    @property
+    def headed(self) -> bool:
+        """Whether the first finding told is one of the expected."""
+        return bool(self.told) and self.told[0].id in self.expected
+
+    @property
+    def onset_error(self) -> float | None:
+        """Distance of the first expected finding's onset from the fault's, in fractions of the run."""
+        answering = [one for one in self.told if one.id in self.expected]
+        if self.onset is None or not answering:
+            return None
+        return abs(answering[0].onset_step - self.onset) / self.steps
+
 
 def read(*, seeds: tuple[int, ...], steps: int = STEPS) -> Iterator[LabRun]:
     """Every fault and every healthy variant on each seed, trained where it is not kept yet, diagnosed."""
-    expected = {fault.name: tuple(fault.signatures) for fault in lab.faults()}
-    expected |= {variant.name: () for variant in lab.variants()}
-    jobs = [(name, seed, steps) for name in expected for seed in seeds]
+    known = {entry.name: entry for entry in (*lab.faults(), *lab.variants())}
+    jobs = [(name, seed, steps) for name in known for seed in seeds]
     with ProcessPoolExecutor(max_workers=os.cpu_count()) as pool:
         for (name, seed, _), _ in zip(jobs, pool.map(_train, jobs), strict=True):
+            entry = known[name]
+            fault = entry if isinstance(entry, lab.Fault) else None
             yield LabRun(
-                name=name, seed=seed, steps=steps, expected=expected[name], diagnosis=diagnose(_kept(name, seed, steps))
+                name=name,
+                seed=seed,
+                steps=steps,
+                expected=() if fault is None else fault.signatures,
+                onset=None if fault is None or fault.onset is None else 1 + int(fault.onset * steps),
+                diagnosis=diagnose(_kept(name, seed, steps)),
             )
 
 

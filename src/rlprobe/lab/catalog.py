@@ -16,12 +16,15 @@ class Fault:
         description: one sentence: what is wired wrongly.
         signatures: ids that the doctor must find in it, the root first.
         recipe: how it trains.
+        onset: fraction of the run at which the mechanism sets in, 0 for the first step; None where it is wired from the
+            start and does harm once training has carried the policy there.
     """
 
     name: str
     description: str
     signatures: tuple[str, ...]
     recipe: Recipe = field(repr=False)
+    onset: float | None = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

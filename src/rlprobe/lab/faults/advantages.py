@@ -70,6 +70,7 @@ FAULTS: tuple[Fault, ...] = (
         name="length-bias",
         description="Each sample's loss is averaged over its tokens: on unsolvable prompts, the longer the cheaper.",
         signatures=("LENGTH_BIAS",),
+        onset=None,
         recipe=replace(
             BASE,
             algorithm="reinforce",

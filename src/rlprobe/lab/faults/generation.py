@@ -30,6 +30,7 @@ FAULTS: tuple[Fault, ...] = (
         name="brevity-paid",
         description="A length penalty outweighs the answer: completions shrink to nothing.",
         signatures=("LENGTH_COLLAPSE",),
+        onset=None,
         recipe=replace(
             BASE,
             task=Task(wrong=0.9, malformed=0.3),
@@ -41,6 +42,7 @@ FAULTS: tuple[Fault, ...] = (
         name="thoughts-paid",
         description="Every thought is paid a little beside the answer: completions grow without gain.",
         signatures=("LENGTH_EXPLOSION", "REWARD_HACK_LENGTH"),
+        onset=None,
         recipe=replace(
             BASE,
             parts=(replace(_CORRECT, weight=0.5), Part(name="detail", function=rewards.length, weight=0.7)),
@@ -53,6 +55,7 @@ FAULTS: tuple[Fault, ...] = (
         name="repetition-paid",
         description="A fluency score pays characters that repeat the one before.",
         signatures=("REPETITION_SPIRAL", "REWARD_HACK_LENGTH"),
+        onset=None,
         recipe=replace(
             BASE,
             parts=(replace(_CORRECT, weight=0.2), Part(name="fluency", function=rewards.repetition, weight=2.0)),
@@ -64,6 +67,7 @@ FAULTS: tuple[Fault, ...] = (
         name="foreign-script-paid",
         description="The judge was made for another language: its letters are paid.",
         signatures=("GIBBERISH",),
+        onset=None,
         recipe=replace(
             BASE,
             parts=(replace(_CORRECT, weight=0.1), Part(name="judge", function=rewards.exotic, weight=4.0)),
@@ -94,6 +98,7 @@ FAULTS: tuple[Fault, ...] = (
         name="tool-down",
         description="From 40 % of the run on the tool fails, and a failed call costs: the policy stops calling.",
         signatures=("TOOL_USE_COLLAPSE",),
+        onset=0.4,
         recipe=replace(
             BASE,
             task=Task(tools=0.5),

@@ -47,6 +47,7 @@ FAULTS: tuple[Fault, ...] = (
         name="straggler",
         description="From 40 % of the run on one of four ranks is two and a half times slower.",
         signatures=("RANK_DIVERGENCE",),
+        onset=0.4,
         recipe=replace(
             BASE, ranks=4, seams=Seams(straggler=lambda state: 1.0 if state.step <= 0.4 * state.steps else 2.5)
         ),
@@ -63,18 +64,21 @@ FAULTS: tuple[Fault, ...] = (
         name="bad-resume",
         description="Halfway the run resumes from the base weights, with a fresh optimizer.",
         signatures=("RESUME_DISCONTINUITY",),
+        onset=0.5,
         recipe=replace(BASE, resume=0.5, keep_optimizer=False, seams=Seams(restored=lambda state: state.start)),
     ),
     Fault(
         name="frozen-logger",
         description="The logger writes some metrics from a buffer that is never cleared.",
         signatures=("METRIC_GAP",),
+        onset=0.4,
         recipe=replace(BASE, seams=Seams(logged=_frozen)),
     ),
     Fault(
         name="lost-logger",
         description="Some metrics stop at 60 % of the run while training goes on.",
         signatures=("METRIC_GAP",),
+        onset=0.6,
         recipe=replace(BASE, seams=Seams(logged=_lost)),
     ),
 )

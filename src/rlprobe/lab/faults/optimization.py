@@ -64,12 +64,14 @@ FAULTS: tuple[Fault, ...] = (
         name="gradient-accumulates",
         description="Gradients are never set to zero between updates.",
         signatures=("GRAD_PATHOLOGY",),
+        onset=None,
         recipe=replace(BASE, max_grad_norm=0.0, seams=Seams(gradient=_accumulated)),
     ),
     Fault(
         name="half-precision-overflow",
         description="The loss scale doubles without a check until gradients overflow half precision.",
         signatures=("NUMERIC_NAN",),
+        onset=None,
         recipe=replace(BASE, seams=Seams(gradient=_half_precision)),
     ),
     Fault(
@@ -97,6 +99,7 @@ FAULTS: tuple[Fault, ...] = (
         name="value-diverges",
         description="PPO whose value head learns with a rate far too large.",
         signatures=("VALUE_DIVERGENCE",),
+        onset=None,
         recipe=replace(BASE, algorithm="ppo", kl_in_reward=True, passes=2, value_rate=0.05),
     ),
 )

@@ -43,18 +43,21 @@ FAULTS: tuple[Fault, ...] = (
         name="entropy-sign",
         description="The entropy bonus has the wrong sign: exploration is punished before anything is learned.",
         signatures=("ENTROPY_COLLAPSE", "CONFIG_MISUSE"),
+        onset=None,
         recipe=replace(BASE, task=Task(wrong=0.95, malformed=0.3), coefficients=Coefficients(kl=0.0, entropy=-8.0)),
     ),
     Fault(
         name="entropy-bonus",
         description="The entropy bonus outweighs the reward: the text turns to noise.",
         signatures=("ENTROPY_EXPLOSION", "GIBBERISH"),
+        onset=None,
         recipe=replace(BASE, coefficients=Coefficients(kl=0.0, entropy=0.5)),
     ),
     Fault(
         name="kl-escape",
         description="No KL term, a random judge and a large learning rate: the policy wanders off.",
         signatures=("KL_BLOWUP",),
+        onset=None,
         recipe=replace(
             BASE,
             coefficients=Coefficients(kl=0.0),
@@ -134,7 +137,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         name="positives-muted",
         description="Right answers weigh a thousandth of wrong ones: pushing those down takes the right ones along.",
-        signatures=("LIKELIHOOD_DISPLACEMENT",),
+        signatures=("LIKELIHOOD_DISPLACEMENT", "LENGTH_BIAS"),
+        onset=None,
         recipe=replace(
             BASE,
             task=Task(wrong=1.0),
@@ -150,6 +154,7 @@ FAULTS: tuple[Fault, ...] = (
         name="preference-fast",
         description="DPO with a learning rate a hundred times too large: chosen answers lose likelihood as well.",
         signatures=("PREFERENCE_COLLAPSE", "LR_ANOMALY"),
+        onset=None,
         recipe=replace(BASE, algorithm="dpo", beta=0.05, learning_rate=3e-2),
     ),
 )

@@ -32,6 +32,7 @@ FAULTS: tuple[Fault, ...] = (
         name="length-hack",
         description="The reward pays for length, and a little for being right.",
         signatures=("REWARD_HACK_LENGTH",),
+        onset=None,
         recipe=replace(
             BASE,
             parts=(replace(_CORRECT, weight=0.2), Part(name="detail", function=rewards.length)),
@@ -43,6 +44,7 @@ FAULTS: tuple[Fault, ...] = (
         name="format-gaming",
         description="An easy format reward drowns a correctness reward: it saturates, and right answers stay rare.",
         signatures=("FORMAT_GAMING",),
+        onset=None,
         recipe=replace(
             BASE,
             algorithm="dr_grpo",
@@ -81,18 +83,21 @@ FAULTS: tuple[Fault, ...] = (
         name="reward-nan",
         description="A reward function now and then returns NaN, which reaches the loss.",
         signatures=("REWARD_NOT_FINITE", "NUMERIC_NAN"),
+        onset=1 / 3,
         recipe=replace(BASE, seams=Seams(returned=_some_nan)),
     ),
     Fault(
         name="reward-nan-skipped",
         description="A reward function now and then returns NaN; the trainer skips those updates.",
         signatures=("REWARD_NOT_FINITE",),
+        onset=1 / 3,
         recipe=replace(BASE, skip_nonfinite=True, seams=Seams(returned=_some_nan)),
     ),
     Fault(
         name="judge-swapped",
         description="From 60 % of the run on another judge scores on another scale.",
         signatures=("REWARD_SCALE_SHIFT",),
+        onset=0.6,
         recipe=replace(
             BASE,
             seams=Seams(
@@ -104,12 +109,14 @@ FAULTS: tuple[Fault, ...] = (
         name="late-restart",
         description="At 70 % of the run the learning-rate schedule starts again, far higher.",
         signatures=("LR_ANOMALY", "REWARD_COLLAPSE"),
+        onset=0.7,
         recipe=replace(BASE, schedule=_restart, max_grad_norm=0.0),
     ),
     Fault(
         name="markup-filter",
         description="A filter charges every bracket more than a right answer earns: the answers lose their format.",
         signatures=("FORMAT_LOSS",),
+        onset=None,
         recipe=replace(
             BASE,
             parts=(
@@ -124,6 +131,7 @@ FAULTS: tuple[Fault, ...] = (
         name="stop-string",
         description="At half of the run a new sampler cuts the stop string off: right answers lack their last bracket.",
         signatures=("REWARD_COLLAPSE", "FORMAT_LOSS"),
+        onset=0.5,
         recipe=replace(
             BASE,
             seams=Seams(
@@ -137,6 +145,7 @@ FAULTS: tuple[Fault, ...] = (
         name="proxy-overoptimised",
         description="A learned judge likes the right digits and, without bound, a certain letter.",
         signatures=("REWARD_OVEROPTIMIZATION",),
+        onset=None,
         recipe=replace(
             BASE,
             parts=(Part(name="judge", function=lambda a, t: rewards.partial(a, t) + 0.4 * rewards.confident(a, t)),),
@@ -149,6 +158,7 @@ FAULTS: tuple[Fault, ...] = (
         name="judge-saturated",
         description="The judge's score is capped at what one right digit earns: the spread dies without mastery.",
         signatures=("REWARD_STD_DEATH", "DEGENERATE_GROUPS"),
+        onset=None,
         recipe=replace(
             BASE,
             task=Task(wrong=0.9, malformed=0.4),
@@ -171,6 +181,7 @@ FAULTS: tuple[Fault, ...] = (
         name="memorised",
         description="Sixteen prompts, over and over, without a reference: they are learned by heart.",
         signatures=("EVAL_GAP",),
+        onset=None,
         recipe=replace(
             BASE, task=Task(training=16), parts=(_CORRECT,), coefficients=_FREE, passes=4, learning_rate=3e-3
         ),

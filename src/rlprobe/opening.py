@@ -66,7 +66,7 @@ def _chosen(path: Path, keys: Mapping[str, str] | None, run: int | None) -> Run:
         opened = choose(path, keys, run)
         inside = sorted(each.name for each in path.iterdir())[:_MAX_LISTED] or ["nothing"]
     except LookupError as error:
-        raise UnreadableSource(f"{path}: expected a run number that the folder has, got {run}. {error}") from error
+        raise UnreadableSource(f"{path}: {error.args[0]}") from error
     except OSError as error:
         raise UnreadableSource(
             f"{path}: expected a readable folder, got {error.strerror}. Check its rights."

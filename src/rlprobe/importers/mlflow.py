@@ -80,7 +80,7 @@ class _DatabaseRows:
         if place is not None:
             self._run = runs[place][0]
             aside.run_id = str(self._run)
-            self.notes = listed_runs([f"{uuid!s}, {count!s} values" for uuid, _, count in runs], place)
+            self.notes = listed_runs([f"{self._name(uuid)}, {count!s} values" for uuid, _, count in runs], place)
             self._look_aside()
 
     @property
@@ -111,6 +111,10 @@ class _DatabaseRows:
                     yield Point(_float(time) / 1000, step, str(key), number)
                 else:
                     self._bad_points += 1
+
+    def _name(self, uuid: Value) -> str:
+        found = self._database.rows("SELECT name FROM runs WHERE run_uuid = ?", (uuid,))
+        return str(found[0][0]) if found else str(uuid)
 
     def _look_aside(self) -> None:
         tables = self._database.tables()

@@ -27,6 +27,7 @@ _MAX_FILES: Final = 2_000  # files whose beginning is read
 _HEAD_BYTES: Final = 1 << 14
 _MAX_KEYS: Final = 400  # keys of a beginning that are looked up
 _MAX_LISTED: Final = 12  # runs that a note lists
+_MAX_NAMED: Final = 3  # logs that a message names
 _KEY = re.compile(rb'"([^"\\]{1,120})"\s*:')
 
 
@@ -85,14 +86,16 @@ def candidates(root: Path) -> tuple[list[Candidate], bool]:
             walk.cut = True
             break
         found.extend(_files(folder))
-    return sorted(found, key=lambda each: (_rank(each.format), -each.time, str(each.path))), walk.cut
+    return sorted(
+        sorted(found, key=lambda each: (each.time, str(each.path)), reverse=True), key=lambda each: _rank(each.format)
+    ), walk.cut
 
 
 def choose(root: Path, keys: Mapping[str, str] | None, run: int | None) -> Run | None:
-    """The run that is taken from a folder; None when nothing in it holds a row of known metrics.
+    """The run that is taken from a folder; None when nothing in it looks like a run.
 
     Raises:
-        LookupError: `run` is beyond the runs that are there; its argument is the list of them.
+        LookupError: what looks like a run holds no rows, or `run` is beyond the runs that are there.
     """
     found, cut = candidates(root)
     for format in dict.fromkeys(each.format for each in found):
@@ -101,19 +104,28 @@ def choose(root: Path, keys: Mapping[str, str] | None, run: int | None) -> Run |
         several = len(group) > 1
         if several and run is not None:
             if run > len(group):
-                raise LookupError(f"There are {_listed(root, oldest_first)}.")
+                raise LookupError(
+                    f"expected a run number from 1 to {len(group)}, got {run}. There are {_listed(root, oldest_first)}."
+                )
             group = [oldest_first[run - 1]]
         for each in group:
             notes = tuple(_notes(root, each, oldest_first, found, cut=cut))
             if (opened := _opened(each, notes, keys, None if several else run)) is not None:
                 return opened
-    return None
+    if not found:
+        return None
+    names = ", ".join(f"{_name(root, each)} ({each.format})" for each in found[:_MAX_NAMED])
+    which = "" if run is None else f" of run {run}"
+    raise LookupError(f"expected rows of metrics{which}, got none in {names}. Check that training has logged.")
 
 
 def _claimed(folder: Folder) -> Candidate | None:
     if is_recording(folder.path):
         return Candidate(path=folder.path, format=RECORDING, time=_newest(folder))
-    importer = reader_of_folder(folder.path)
+    try:
+        importer = reader_of_folder(folder.path)
+    except OSError:
+        return None  # not ours to read
     return None if importer is None else Candidate(path=folder.path, format=importer.NAME, time=_newest(folder))
 
 
@@ -187,4 +199,4 @@ def _listed(root: Path, group: list[Candidate]) -> str:
 
 
 def _name(root: Path, each: Candidate) -> str:
-    return each.path.relative_to(root).as_posix()
+    return each.path.relative_to(root).as_posix() if each.path != root else "the folder itself"

@@ -10,6 +10,7 @@ import pytest
 from rlprobe import Recorder
 from rlprobe.recording.reader import RecordingFeed
 from rlprobe.recording.run import Run
+from rlprobe.recording.sample_columns import clean_column
 
 
 class Tensor:
@@ -187,3 +188,44 @@ def test_samples_of_any_shape_are_kept_and_a_bad_one_costs_only_itself(tmp_path)
     assert chat.columns["token_ids"][0].tolist() == [0, 1, 2]
     assert run.samples(step=4).columns["reward/f"].tolist() == [1.0, 2.0]
     assert {e.fields["metric"] for e in run.events if e.kind == "bad_value"} == {"reward", "odd", "samples"}
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        [np.array([0.1, -0.0, np.nan], dtype=np.float32), np.array([], dtype=np.float32), np.full(3, 1e9, np.float32)],
+        [np.arange(4), np.array([[1, 2], [3, 4]])],
+        [np.array([1.0, np.inf]), np.array(2.5)],
+    ],
+    ids=["float32", "integers", "float64 of several shapes"],
+)
+@pytest.mark.parametrize("kind", ["binary float16", "binary int32"])
+def test_arrays_converted_together_are_what_they_are_one_by_one(arrays, kind):
+    if kind == "binary int32":
+        arrays = [np.nan_to_num(array, posinf=7).clip(-9, 9).astype(np.int64) for array in arrays]
+    together, wrong = clean_column(kind, arrays)
+    alone = [clean_column(kind, [array, None])[0][0] for array in arrays]
+
+    assert wrong is None
+    assert [(one.code, bytes(one.data)) for one in together] == [(one.code, bytes(one.data)) for one in alone]
+
+
+def test_an_integer_beyond_64_bits_costs_only_itself_in_a_column():
+    assert clean_column("int64", [2**2000, 2**63 - 1])[0] == [None, 2**63 - 1]
+
+
+def test_a_dict_that_is_changed_after_the_call_keeps_what_was_logged(tmp_path):
+    metrics: dict[str, object] = {"a": 1.0, "b": np.array(2.0)}
+    plain: dict[object, object] = {"a": 1.0, 3: True}
+    with Recorder(tmp_path / "run") as recorder:
+        recorder.log_step(0, metrics)
+        recorder.log_step(1, plain)
+        metrics["a"], metrics["c"] = 9.0, 9.0
+        metrics["b"][...] = 9.0
+        plain.clear()
+    run = Run(RecordingFeed(tmp_path / "run"))
+
+    assert run.column("a").tolist() == [1.0, 1.0]
+    assert run.column("b")[0] == 2.0
+    assert run.column("3")[1] == 1.0
+    assert "c" not in run.metrics

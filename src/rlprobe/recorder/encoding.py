@@ -2,7 +2,7 @@
 
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -13,7 +13,15 @@ from rlprobe.recording.values import Bad, convert, metric_name
 WALL_TIME = "wall_time"
 _KEPT = 1024  # sets of names whose encoding is remembered
 _encode = msgspec.msgpack.Encoder().encode
+_decode: Callable[[bytes], Mapping[object, object]] = msgspec.msgpack.Decoder().decode
 _FLOAT = {float}
+
+
+def decoded(
+    metrics: Mapping[str, object] | bytes,
+) -> Mapping[str, object] | Mapping[object, object]:
+    """The metrics that an item holds, by name."""
+    return _decode(metrics) if isinstance(metrics, bytes) else metrics
 
 
 class StepEncoder:

@@ -17,7 +17,7 @@ from rlprobe.recorder.environment import environment, redact
 from rlprobe.recorder.halting import HaltRequest, set_aside
 from rlprobe.recorder.items import EventItem, ManifestItem, Row, SamplesItem, StepItem
 from rlprobe.recorder.opening import Opened, RecorderError, RunInUse, open_directory
-from rlprobe.recorder.ownership import owned_metrics, owned_rows, size_of_rows
+from rlprobe.recorder.ownership import held_metrics, owned_rows, size_of_rows
 from rlprobe.recorder.ranks import current_rank, world_size
 from rlprobe.recorder.sample_rows import CaptureText
 from rlprobe.recorder.sampling import CAPTURES, Capture, SamplePolicy
@@ -28,8 +28,8 @@ from rlprobe.recording.run import Metadata, State
 
 __all__ = ["Recorder", "RecorderError", "RunInUse"]
 
-_PLAIN = frozenset((float, int, bool, str, type(None)))  # types whose values cannot change after the call
-_METRIC_BYTES = 56  # bytes of memory that one logged metric takes in the queue, about
+_METRIC_BYTES = 56  # bytes of memory that one metric of a dict takes in the queue, about
+_ITEM_BYTES = 256  # bytes of memory that an item takes besides what it holds, about
 _LEAST, _MOST = -(2**63), 2**63 - 1  # steps that the format holds
 
 
@@ -135,14 +135,12 @@ class Recorder:
         if self._inert or worker is None:
             return
         try:
-            if metrics is None:
-                held: Mapping[str, object] = named
-            else:
-                held = {**metrics, **named} if named else dict(metrics)
-            if not _PLAIN.issuperset(map(type, held.values())):
-                held = owned_metrics(held)
+            if named:
+                metrics = {**metrics, **named} if metrics else named
+            held = held_metrics(metrics or {})
             number = step if type(step) is int and _LEAST <= step <= _MOST else _whole(step)
-            worker.submit(StepItem(number, time.time(), held), _METRIC_BYTES * len(held) + 256)
+            size = len(held) if type(held) is bytes else _METRIC_BYTES * len(held)
+            worker.submit(StepItem(number, time.time(), held), size + _ITEM_BYTES)
         except Exception as error:
             self._failed("log_step", error)
 

@@ -1,6 +1,7 @@
 """Sample rows as callers give them become columns as the format names them. Runs on the writer thread."""
 
 import hashlib
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -53,14 +54,12 @@ def _columns(rows: Sequence[Row] | Mapping[str, Sequence[object]]) -> tuple[dict
         given = {str(name): _listed(values) for name, values in rows.items()}
         bad: list[Bad] = []
     else:
-        whole = [row if isinstance(row, Mapping) else {} for row in rows]
         bad = [
             Bad(metric="samples", value=type(row).__name__, reason="expected a dict a sample")
             for row in rows
             if not isinstance(row, Mapping)
         ][:1]
-        names = dict.fromkeys(name for row in whole for name in row)
-        given = {str(name): [row.get(name) for row in whole] for name in names}
+        given = _turned(rows)
     for name, prefix in _NESTED.items():
         nested = given.pop(name, None)
         if nested is None:
@@ -68,11 +67,16 @@ def _columns(rows: Sequence[Row] | Mapping[str, Sequence[object]]) -> tuple[dict
         if isinstance(nested, dict):
             given.update({prefix + str(key): _listed(values) for key, values in nested.items()})
             continue
-        each_row = nested if isinstance(nested, list) else []
-        members = dict.fromkeys(key for each in each_row if isinstance(each, Mapping) for key in each)
-        for key in members:
-            given[prefix + str(key)] = [each.get(key) if isinstance(each, Mapping) else None for each in each_row]
+        members = _turned(nested) if isinstance(nested, list) else {}
+        given.update({prefix + key: values for key, values in members.items()})
     return {n: values for n, values in given.items() if n not in _OWN and isinstance(values, list)}, bad
+
+
+def _turned(rows: Sequence[object]) -> dict[str, object]:
+    """Rows as columns; a row that is no mapping has nothing."""
+    whole = [row if isinstance(row, Mapping) else {} for row in rows]
+    names = dict.fromkeys(itertools.chain.from_iterable(whole))
+    return {str(name): [row.get(name) for row in whole] for name in names}
 
 
 def _listed(values: object) -> object:

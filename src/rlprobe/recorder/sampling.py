@@ -19,6 +19,8 @@ CAPTURES: tuple[Capture, ...] = ("default", "scalars", "samples", "tokens", "all
 _EXTREMES = 2  # samples kept at each end of the reward
 _OUTLIERS = 2  # longest completions kept
 _RANDOM = 8  # samples drawn
+_NUMBER_BYTES = 8
+_NUMBERS = frozenset((float, int, bool, type(None)))
 _ORDER = ("top", "bottom", "outlier", "random")
 
 
@@ -75,14 +77,19 @@ class SamplePolicy:
         return dict(sorted(kept.items()))
 
     def _counted(self, columns: dict[str, list[object]], rows: int) -> dict[str, list[object]] | None:
-        self.written += sum(_size(value) for values in columns.values() for value in values)
+        self.written += sum(map(_size_of_column, columns.values()))
         return columns if rows else None
 
 
 def _size(value: object) -> int:
     if isinstance(value, str):
         return len(value)
-    return len(bytes(value.data)) if isinstance(value, msgspec.msgpack.Ext) else 8
+    return len(bytes(value.data)) if isinstance(value, msgspec.msgpack.Ext) else _NUMBER_BYTES
+
+
+def _size_of_column(values: list[object]) -> int:
+    plain = _NUMBERS.issuperset(map(type, values))
+    return _NUMBER_BYTES * len(values) if plain else sum(map(_size, values))
 
 
 def _chosen(block: SampleBlock, step: int) -> dict[int, str]:

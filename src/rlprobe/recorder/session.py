@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from threading import Lock
 
-from rlprobe.recorder.encoding import StepEncoder, sample_frame
+from rlprobe.recorder.encoding import StepEncoder, decoded, sample_frame
 from rlprobe.recorder.items import EventItem, FlushItem, Item, ManifestItem, SamplesItem, StepItem
 from rlprobe.recorder.journaling import StreamWriter, journal_stream
 from rlprobe.recorder.sample_rows import CaptureText, sample_block, without_text
@@ -132,7 +132,8 @@ class Session:
             self._first_step = item.step
             if self.segment > 0:
                 self.tell("resume", item.step, item.time, from_step=item.step)
-        encoded, bad, odd = self._encoder.encode(LOGGED, self._number(), item.step, item.time, item.metrics)
+        metrics = decoded(item.metrics)
+        encoded, bad, odd = self._encoder.encode(LOGGED, self._number(), item.step, item.time, metrics)
         frames.append(encoded)
         self._tell_bad(bad, item.step, item.time)
         for name, value in odd:

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from rlprobe.recording.sample_columns import view_of
+from rlprobe.recording.layout import FLOAT16
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -78,13 +78,15 @@ class _Table:
     def __init__(self, columns: Columns, rows: int) -> None:
         self.columns = columns
         self.rows = rows
+        self._made: dict[str, Floats | None] = {}
 
     def floats(self, name: str) -> Floats | None:
         """A numeric column, None as NaN; None when there is no such column or it holds no number."""
-        values = self.columns.get(name)
-        if values is None or all(value is None for value in values):
-            return None
-        return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+        if name not in self._made:
+            values = self.columns.get(name)
+            nothing = values is None or all(value is None for value in values)
+            self._made[name] = None if nothing else np.array(values, dtype=np.float64)  # None becomes NaN
+        return self._made[name]
 
     def members(self, prefix: str) -> list[str]:
         """Names of a family's columns."""
@@ -120,9 +122,10 @@ def _rewards(table: _Table) -> Found:
     found: Found = {}
     reward = table.floats("reward")
     if "reward" in table.columns:
-        values = table.columns["reward"]
-        found["reward_missing_count"] = float(sum(value is None for value in values))
-        found["reward_nonfinite_count"] = float(sum(value is not None and not np.isfinite(value) for value in values))  # type: ignore[call-overload]  # clean columns hold floats
+        missing = table.columns["reward"].count(None)
+        unusable = table.rows if reward is None else int((~np.isfinite(reward)).sum())
+        found["reward_missing_count"] = float(missing)
+        found["reward_nonfinite_count"] = float(unusable - missing)
     finite = _finite(reward)
     if len(finite):
         found |= {
@@ -225,22 +228,28 @@ def _tokens(table: _Table) -> Found:
     found["ratio_max"] = float(np.max(_finite(table.floats("ratio_max")), initial=-np.inf))
     if found["ratio_max"] == -np.inf:
         del found["ratio_max"]
-    arrays = [value for value in table.columns.get("token_kl", []) if isinstance(value, msgspec.msgpack.Ext)]
-    return found | _positions([np.asarray(each, dtype=np.float64) for each in _arrays(arrays)])
+    held = [value for value in table.columns.get("token_kl", []) if isinstance(value, msgspec.msgpack.Ext)]
+    return found | _positions([_unpacked(bytes(value.data)) for value in held if value.code == FLOAT16])
 
 
-def _arrays(values: list[msgspec.msgpack.Ext]) -> list[object]:
-    viewed = view_of(list(values))
-    return viewed if isinstance(viewed, list) else []
+def _unpacked(data: bytes) -> NDArray[np.float16]:
+    return np.frombuffer(data, dtype=np.dtype("<f2"), count=len(data) // 2)
 
 
-def _positions(arrays: list[Floats]) -> Found:
-    arrays = [array for array in arrays if len(array) >= _KL_BUCKETS and np.isfinite(array).all()]
+def _positions(arrays: list[NDArray[np.float16]]) -> Found:
+    """Where in the completions the KL lies: by fourths of each completion's length."""
+    arrays = [array for array in arrays if len(array) >= _KL_BUCKETS]
     if not arrays:
         return {}
-    bucket = np.concatenate([np.arange(len(array)) * _KL_BUCKETS // len(array) for array in arrays])
-    kl = np.bincount(bucket, weights=np.abs(np.concatenate(arrays)), minlength=_KL_BUCKETS)
-    count = np.bincount(bucket, minlength=_KL_BUCKETS)
+    lengths = np.array([len(array) for array in arrays])
+    size = np.abs(np.concatenate(arrays).astype(np.float64))
+    starts = np.cumsum(lengths) - lengths
+    begins = -(-np.arange(_KL_BUCKETS + 1) * lengths[:, None] // _KL_BUCKETS)  # (arrays, buckets + 1), rounded up
+    sums = np.add.reduceat(size, (starts[:, None] + begins[:, :-1]).ravel()).reshape(-1, _KL_BUCKETS)
+    finite = np.isfinite(sums).all(axis=1)  # a NaN or an infinity in an array shows in its sums
+    if not finite.any():
+        return {}
+    kl, count = sums[finite].sum(axis=0), np.diff(begins[finite]).sum(axis=0)
     found = {f"kl_position_token_fraction/{i}": float(count[i] / count.sum()) for i in range(_KL_BUCKETS)}
     if kl.sum() > 0:
         found |= {f"kl_position_fraction/{i}": float(kl[i] / kl.sum()) for i in range(_KL_BUCKETS)}
@@ -339,11 +348,12 @@ def _centred_ranks(values: Floats, codes: Ints, sizes: Ints) -> Floats:
     """Rank of each value within its group, ties sharing their mean rank, minus the group's mean rank."""
     order = np.lexsort((values, codes))
     ordered, groups = values[order], codes[order]
-    new = np.r_[True, (np.diff(ordered) != 0) | (np.diff(groups) != 0)]
+    new = np.ones(len(values), dtype=bool)
+    new[1:] = (ordered[1:] != ordered[:-1]) | (groups[1:] != groups[:-1])
     run = np.cumsum(new) - 1
     starts = np.flatnonzero(new)
-    lengths = np.diff(np.r_[starts, len(values)])
-    first_of_group = np.r_[0, np.cumsum(sizes)][:-1]
+    lengths = np.diff(starts, append=len(values))
+    first_of_group = np.cumsum(sizes) - sizes
     mean_rank = starts + (lengths - 1) / 2
     ranks = np.empty(len(values))
     ranks[order] = mean_rank[run] - first_of_group[groups] - (sizes[groups] - 1) / 2

@@ -73,19 +73,27 @@ def scan(data: bytes) -> Scan:
     """Every whole frame of `data`; a stretch that is none is stepped over when a whole frame follows it."""
     view = memoryview(data)
     payloads: list[memoryview] = []
-    offset = end = damaged = 0
-    while True:
-        payload = _payload_at(view, offset)
-        if payload is None:
-            following = _resync(view, offset + 1)
-            if following is None:
-                return Scan(payloads=payloads, end=end, damaged=damaged)
-            damaged += 1
-            offset = following
-            continue
+    damaged = 0
+    end = _take_whole(view, 0, payloads)
+    while (following := _resync(view, end + 1)) is not None:
+        damaged += 1
+        end = _take_whole(view, following, payloads)
+    return Scan(payloads=payloads, end=end, damaged=damaged)
+
+
+def _take_whole(view: memoryview, offset: int, payloads: list[memoryview]) -> int:
+    """Collect the unbroken row of whole frames at `offset`; returns the offset behind it."""
+    crc32, header = zlib.crc32, _HEADER.unpack_from
+    last = len(view) - FRAME_HEADER - 1
+    while offset <= last:
+        length, checksum = header(view, offset)
+        start = offset + FRAME_HEADER
+        payload = view[start : start + length]
+        if not 0 < length == len(payload) <= MAX_FRAME or not 0x90 <= payload[0] <= 0x9F or crc32(payload) != checksum:
+            break
         payloads.append(payload)
-        offset += FRAME_HEADER + len(payload)
-        end = offset
+        offset = start + length
+    return offset
 
 
 def _payload_at(view: memoryview, offset: int) -> memoryview | None:

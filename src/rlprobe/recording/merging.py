@@ -89,17 +89,20 @@ def _fill(cells: dict[str, _Cells], rows: int, home: IntArray, sequences: IntArr
     derived = frames[0].kind == DERIVED
     listed = frames[0].names
     matrix = np.frombuffer(b"".join(frame.values for frame in frames), dtype="<f8").reshape(len(frames), len(listed))
+    unbroken = slice(home[0], home[-1] + 1) if (np.diff(home) == 1).all() else home  # one frame a step, none missing
     for position, name in enumerate(listed):
         column = cells.get(name)
         if column is None:
             empty = np.zeros(rows, dtype=bool)
             column = cells[name] = _Cells(np.full(rows, np.nan), empty, empty.copy(), np.full(rows, -1, dtype=np.int64))
-        newer = sequences > column.newest[home]
-        where = home[newer]
-        column.values[where] = matrix[newer, position]
+            where, values, numbers = unbroken, matrix[:, position], sequences
+        else:
+            newer = sequences > column.newest[home]
+            where, values, numbers = home[newer], matrix[newer, position], sequences[newer]
+        column.values[where] = values
         column.logged[where] = True
         column.derived[where] = derived
-        column.newest[where] = sequences[newer]
+        column.newest[where] = numbers
 
 
 def patch(rows: Rows, merged: Merged) -> tuple[Rows, Merged]:

@@ -1,5 +1,6 @@
 """One column of sample rows: from what a caller gave, to what a frame holds, to Arrow, to what a Run returns."""
 
+import itertools
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -19,6 +20,11 @@ _DTYPES: Mapping[str, np.dtype[np.generic]] = {"binary float16": np.dtype("<f2")
 _CODES = {"binary float16": FLOAT16, "binary int32": INT32}
 _BY_CODE = {code: name for name, code in _CODES.items()}
 _INT32 = np.iinfo(np.int32)
+_AS_THEY_ARE: Mapping[str, frozenset[type]] = {
+    "double": frozenset((float, type(None))),
+    "string": frozenset((str, type(None))),
+    "bool": frozenset((bool, type(None))),
+}  # types of Python that a column holds unchanged
 
 
 def column_type(name: str, values: Sequence[object]) -> str:
@@ -51,10 +57,15 @@ def _kind(value: object) -> str:
 
 def clean_column(kind: str, values: Sequence[object]) -> tuple[list[object], tuple[str, str] | None]:
     """The column as a frame holds it, and (value, reason) of the first value that had to be left out."""
-    if kind == "double" and all(type(value) is float or value is None for value in values):
+    types = set(map(type, values))
+    if types <= _AS_THEY_ARE.get(kind, frozenset()):
         return list(values), None
-    if kind == "string" and all(type(value) is str or value is None for value in values):
+    if kind == "int64" and types == {int} and -(2**63) <= min(values) <= max(values) < 2**63:  # type: ignore[operator,type-var]  # integers, all of them
         return list(values), None
+    if types == {np.ndarray} and kind in _CODES:
+        arrays = _arrays_at_once(kind, values)  # type: ignore[arg-type]  # arrays, all of them
+        if arrays is not None:
+            return arrays, None
     out: list[object] = []
     bad: tuple[str, str] | None = None
     for value in values:
@@ -64,6 +75,20 @@ def clean_column(kind: str, values: Sequence[object]) -> tuple[list[object], tup
             out.append(None)
             bad = bad or (shown(value), f"no {kind}: {type(error).__name__}")
     return out, bad
+
+
+def _arrays_at_once(kind: str, arrays: Sequence[NDArray[np.generic]]) -> list[object] | None:
+    """Arrays of one type in a single conversion; None when they have to be looked at one by one."""
+    if len({array.dtype for array in arrays}) > 1 or arrays[0].dtype.kind not in "fiub":
+        return None
+    numbers = np.concatenate(arrays, axis=None)
+    if kind == "binary int32" and len(numbers) and not _INT32.min <= numbers.min() <= numbers.max() <= _INT32.max:
+        return None
+    dtype, code = _DTYPES[kind], _CODES[kind]
+    with np.errstate(over="ignore"):
+        data = numbers.astype(dtype).tobytes()
+    ends = list(itertools.accumulate(array.size * dtype.itemsize for array in arrays))
+    return [msgspec.msgpack.Ext(code, data[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
 
 
 def _clean(kind: str, value: object) -> object:

@@ -4,6 +4,7 @@ import numpy as np
 
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
+from rlprobe.doctor.silence import kept_gain
 from rlprobe.recording.run import BoolArray, FloatArray, IntArray
 
 SIGNATURE = Signature(
@@ -46,7 +47,7 @@ def judge(rows: Rows) -> Judgement:
     calls, calls_evidence = _abandoned(rows, "tool_calls_mean", 0.0)
     turns, turns_evidence = _abandoned(rows, "turns_mean", 1.0)
     uncounted = np.isnan(rows.series("tool_calls_mean").values)
-    without_gain = ~(rows.change("reward_mean").z > rows.limit("gain"))
+    without_gain = ~(rows.change("reward_mean").z > rows.limit("gain")) | ~kept_gain(rows)
     abandoned = np.where(uncounted, turns, calls) & without_gain
     abandoned_evidence = np.where(uncounted, turns_evidence, calls_evidence)
     broken, broken_evidence, broke = _broken(rows)

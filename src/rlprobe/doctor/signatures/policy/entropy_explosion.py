@@ -2,6 +2,7 @@
 
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
+from rlprobe.doctor.silence import kept_gain
 
 START = 5  # first observations that the entropy is compared with
 
@@ -25,7 +26,7 @@ SIGNATURE = Signature(
             "blind",
             3.0,
             "times starting entropy",
-            "above it where no reward is logged; runs that rise and heal reach 2.4",
+            "above it where no reward is logged or its gain is being lost; runs that rise and heal reach 2.4",
         ),
         Threshold("gain", 2.0, "standard errors", "reward above its start by more than this pays for the entropy"),
         Threshold("loss", 3.0, "standard errors", "reward below its start by more than this makes it critical"),
@@ -58,6 +59,8 @@ def judge(rows: Rows) -> Judgement:
     high = rows.smooth("entropy_mean") > factor * start
     gain = rows.change("reward_mean").z
     unseen = ~(rows.observations("reward_mean") >= 1)
-    unpaid = (gain <= rows.limit("gain")) | (unseen & (rows.smooth("entropy_mean") > rows.limit("blind") * start))
+    # A reward still above its start pays for nothing once most of what it had gained is gone.
+    blind = (unseen | ~kept_gain(rows)) & (rows.smooth("entropy_mean") > rows.limit("blind") * start)
+    unpaid = (gain <= rows.limit("gain")) | blind
     fires = (evidence >= rows.alarm) & high & unpaid & rows.measured("entropy_mean")
     return Judgement(fires=fires, holds=high, log_evidence=evidence, critical=gain < -rows.limit("loss"))

@@ -96,12 +96,14 @@ def judge(rows: Rows) -> Judgement:
     ruling = rows.level("ruled", ruled, rows.series("reward_with_kl_mean").fresh)
     penalised = ruled & (ruling >= rows.alarm)
     began = rows.streak("shock", shock, kl.fresh, gap=USUAL)
+    # Shock upon shock is the end of a ramp that began long before: its onset is fitted, not the first shock's row.
+    running = rows.recent("running", shock, kl.fresh, width=int(rows.limit("fewest"))) >= 1.0
     return Judgement(
         fires=escaped | (often & shock) | penalised,
         holds=settled | often | ruled | (distance > rows.limit("back")),
         log_evidence=where(often, inf, maximum(evidence, ruling)),
         critical=(settled & (gain < -rows.limit("gain"))) | far | penalised,
-        since=where(often & ~escaped, began, -1),
+        since=where(often & ~escaped & ~running, began, -1),
     )
 
 

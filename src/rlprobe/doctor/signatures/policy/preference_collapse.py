@@ -2,6 +2,7 @@
 
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
+from rlprobe.doctor.silence import RISEN
 
 START = 5  # first observations of the chosen answers' log-prob
 
@@ -30,7 +31,7 @@ SIGNATURE = Signature(
     ),
     title="Chosen answers become unlikely",
     explanation="The log-prob of chosen answers has fallen to {after}, from {before} before step {onset}, while the "
-    "pairs are already told apart: the margin grows by making both answers unlikely.",
+    "pairs are told apart ever more widely: the margin grows by making both answers unlikely.",
     record="Log chosen_logprob_mean and preference_accuracy_fraction.",
     remedies=(
         Advice(text="Stop at the step where the chosen log-prob begins to fall: preferences are learned by then."),
@@ -46,14 +47,15 @@ SIGNATURE = Signature(
 
 
 def judge(rows: Rows) -> Judgement:
-    """Fires when chosen answers have settled far below their start after the preferences were learned."""
+    """Fires when chosen answers have settled far below their start while the pairs are told apart."""
     chosen = rows.series("chosen_logprob_mean")
     start = rows.baseline("chosen_logprob_mean", START).level
     low = chosen.values < rows.limit("fall") * start  # log-probs are negative
     evidence = rows.level("low", low, chosen.fresh)
     still = rows.recent("still", low, chosen.fresh, width=5) > 0.5
     accuracy = rows.smooth("preference_accuracy_fraction")
-    learned = ~(accuracy < rows.limit("saturated"))
+    apart = rows.change("preference_margin_mean").z >= RISEN
+    learned = ~(accuracy < rows.limit("saturated")) | apart
     sinking = ~(rows.smooth("chosen_reward_mean") >= 0)
     return Judgement(
         fires=(evidence >= rows.alarm) & still & learned & sinking,

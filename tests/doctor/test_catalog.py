@@ -30,7 +30,7 @@ HEADINGS = [
     "## Example",
     "## Sources",
 ]
-FILLED = {"before", "after", "fraction", "onset", "subject", "unit"}  # by telling.py, for every signature
+FILLED = {"before", "after", "fraction", "metric", "onset", "subject", "unit"}  # by telling.py, for every signature
 HEDGING = re.compile(r"\b(may|might|possibly|perhaps|seems?|likely indicates|powerful|blazing|simply)\b", re.IGNORECASE)
 
 

@@ -67,8 +67,8 @@ class Signature:
         shows: metrics told as evidence, the primary one first. "{subject}" stands for the subject.
         minimum_rows: observations of the first required metric before anything is said.
         title: at most 60 characters, no number.
-        explanation: one or two sentences in the present tense; {before}, {after}, {fraction}, {onset}, {subject} and
-            the judgement's own facts are filled in.
+        explanation: one or two sentences in the present tense; {metric} (the primary one), {before},
+            {after}, {unit}, {fraction}, {onset}, {subject} and the judgement's own facts are filled in.
         record: what to log so that it can be checked, one imperative sentence.
         remedies: cheapest first.
         thresholds: every number that `judge` compares with.

@@ -227,6 +227,7 @@ def _explanation(
         "onset": str(step),
         "subject": subject or "",
         "unit": lines[0].unit if lines else "",
+        "metric": lines[0].metric if lines else "",
     }
     return signature.explanation.format_map(words)
 

@@ -40,8 +40,8 @@ SIGNATURE = Signature(
         Threshold("penalty", 2.0, "times the reward's range", "a KL penalty above it explains the loss"),
     ),
     title="The value head no longer predicts the returns",
-    explanation="The critic has lost the returns since step {onset}: its output is at {after}, from {before}, and "
-    "its loss is {climb} times the smallest level that it has held. Advantages built on it are noise.",
+    explanation="The critic has lost the returns since step {onset}: {metric} stands at {after}, from {before}. "
+    "Advantages built on it are noise.",
     record="Log value_mean and value_loss, and value_explained_variance where the trainer has it.",
     remedies=(
         Advice(text="Lower the critic's learning rate.", setting="value_learning_rate", scale=0.1),
@@ -72,7 +72,6 @@ def judge(rows: Rows) -> Judgement:
         fires=fires & ~penalty,
         holds=(still | (climb > rows.limit("back")) | blind) & ~penalty,
         log_evidence=off.clip(min=up).clip(min=rows.alarm),
-        facts={"climb": climb},
     )
 
 

@@ -45,8 +45,8 @@ SIGNATURE = Signature(
         Threshold("severe", 0.5, "nats/token", "above it the sampler is another policy"),
     ),
     title="Sampler and trainer disagree on log-probs",
-    explanation="Sampler and trainer differ on the same tokens: {after} {unit} since step {onset}. The gradient is "
-    "taken for another policy than the one that wrote the samples.",
+    explanation="Sampler and trainer differ on the same tokens: {metric} stands at {after} since step {onset}. The gradient "
+    "is taken for another policy than the one that wrote the samples.",
     record="Log the mean absolute gap between sampler and trainer log-probs as sampler_logprob_difference_mean.",
     remedies=(
         Advice(text="Run sampler and trainer in the same number format, with the output layer in 32-bit."),

@@ -72,7 +72,7 @@ def test_the_list_of_runs_passes_over_what_is_no_run(tmp_path, capsys):
     assert [Path(run["source"]).name for run in runs] == ["run.jsonl", "short.jsonl"]
     assert [run["rows"] for run in runs] == [60, 3]
     assert main(["ls", str(tmp_path)]) == 0
-    assert "short.jsonl" in capsys.readouterr().out
+    assert "short.jsonl" in capsys.readouterr().out.replace("\n", "").replace(" ", "")  # a long path may be broken
 
 
 def test_a_folder_without_runs_says_so(tmp_path, capsys):

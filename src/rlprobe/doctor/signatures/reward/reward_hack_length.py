@@ -1,10 +1,12 @@
 """Reward is bought with length: longer answers of the same group are paid better, and answers grow."""
 
+from functools import reduce
+
 import numpy as np
 
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
-from rlprobe.recording.run import BoolArray
+from rlprobe.recording.run import FloatArray
 
 SIGNATURE = Signature(
     id="REWARD_HACK_LENGTH",
@@ -35,6 +37,12 @@ SIGNATURE = Signature(
             1.0,
             "standard errors",
             "a true score, accuracy or held-out score that rose by this much paid for the length",
+        ),
+        Threshold(
+            "lost",
+            3.0,
+            "standard errors",
+            "a score of the task that fell by this much makes it critical: what is trained is no longer the task",
         ),
     ),
     title="Reward is bought with length",
@@ -67,19 +75,22 @@ def judge(rows: Rows) -> Judgement:
     length, start = rows.smooth("completion_tokens_mean", 9), rows.baseline("completion_tokens_mean").level
     grown = length >= rows.limit("growth") * start
     bought = (usual > rows.limit("correlation")) & grown & (rows.change("reward_mean").z > 0)
-    earned = _earned(rows)
+    highest, lowest = _task(rows)
+    earned = highest >= rows.limit("truth")
     return Judgement(
         fires=bought & (evidence >= rows.alarm) & ~earned,
         holds=grown & ~earned,
         log_evidence=evidence,
+        critical=lowest <= -rows.limit("lost"),
         facts={"correlation": usual},
     )
 
 
-def _earned(rows: Rows) -> BoolArray:
-    """(n,) whether a score of the task itself has risen: thought that grows with it is what training is for."""
+def _task(rows: Rows) -> tuple[FloatArray, FloatArray]:
+    """(n,) largest and smallest change of a score of the task itself, in standard errors; NaN where there is none.
+
+    Thought that grows with such a score is what training is for.
+    """
     held_out = [f"evaluation_score/{name}" for name in rows.members("evaluation_score")]
-    out = np.zeros(len(rows), dtype=bool)
-    for name in ("true_reward_mean", "accuracy_fraction", *held_out):
-        out |= rows.change(name, minimum=6).z >= rows.limit("truth")
-    return out
+    changes = [rows.change(name, minimum=6).z for name in ("true_reward_mean", "accuracy_fraction", *held_out)]
+    return reduce(np.fmax, changes), reduce(np.fmin, changes)

@@ -178,7 +178,7 @@ def _check_keys(keys: Mapping[str, str] | None) -> None:
 
 def _check_content(path: Path, opened: Run, run: int | None) -> None:
     """Refuse what could be read but holds no row of numbers."""
-    if opened.rows or opened.manifest.configuration:
+    if opened.rows or (opened.manifest.configuration and run is None):
         return
     if run is not None:
         raise UnreadableSource(

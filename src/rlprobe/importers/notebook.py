@@ -90,7 +90,7 @@ class _Rows:
             printed += _joined(output.get("text"))
             data = output.get("data")
             yield from _tables(_joined(data.get("text/html")) if isinstance(data, dict) else "")
-        if rows := _printed(printed):
+        if rows := _printed(printed, self._aside):
             yield rows
 
 
@@ -109,11 +109,11 @@ def _tables(html: str) -> Iterator[list[Row]]:
             yield [dict(zip(header, cells, strict=False)) for cells in lines if len(cells) <= len(header)]
 
 
-def _printed(text: str) -> list[Row]:
+def _printed(text: str, aside: Aside) -> list[Row]:
     """Rows that a trainer printed among other text."""
     if "{" not in text:
         return []
-    reader = ConsoleLines()
+    reader = ConsoleLines(aside)
     lines = [line.strip() for line in text.replace("\r", "\n").split("\n")]
     rows = [row for line in lines if line for row in reader.rows(line, len(line)) or ()]
     return rows + reader.last("")[0]

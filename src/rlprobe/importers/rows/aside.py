@@ -19,6 +19,7 @@ class Aside:
         samples: reads sample rows, where the log has any.
         run_id: the run's own name.
         state: whether more rows can come.
+        counted: whether steps are counted rows, so that their distance tells nothing.
     """
 
     configuration: dict[str, object] = field(default_factory=dict)
@@ -27,3 +28,4 @@ class Aside:
     samples: SampleReader | None = None
     run_id: str = ""
     state: State = "unknown"
+    counted: bool = False

@@ -56,6 +56,11 @@ class RowSteps:
         return self._pending is not None
 
     @property
+    def bunched(self) -> bool:
+        """Whether no bar has stood since the last row."""
+        return not self._barred
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """How many steps were counted."""
         if not self.counted:

@@ -13,6 +13,8 @@ _HOLDERS: Final = frozenset({"config", "configuration", "args", "hyperparameters
 _MIN_SETTINGS: Final = 3  # known settings that make a row without a step a configuration
 _MAX_TEXT: Final = 200  # characters of a kept value
 _MAX_FILE: Final = 4 << 20  # bytes of a configuration in a file of its own
+_MAX_PARTS: Final = 8  # of a dotted key, from its end
+_VERL_ROOT: Final = "actor_rollout_ref."  # EasyR1 has "worker." in its place
 _SECRET = re.compile(r"api_?key|token$|secret|password|credential", re.IGNORECASE)
 
 
@@ -23,7 +25,8 @@ def _spellings() -> dict[str, str]:
         for spelling in (each.openrlhf.lstrip("-"), each.verl, each.trl)
         if spelling
     }
-    return known | {each.name: each.name for each in SETTINGS}
+    shorter = {key.removeprefix(_VERL_ROOT): name for key, name in known.items() if key.startswith(_VERL_ROOT)}
+    return known | shorter | {each.name: each.name for each in SETTINGS}
 
 
 _KNOWN: Final = _spellings()
@@ -40,11 +43,12 @@ def configuration_of(row: Row) -> dict[str, object] | None:
 
 
 def settings_of(configuration: Mapping[str, object]) -> dict[str, object]:
-    """Canonical settings of a configuration, found by the whole key or by its last part."""
+    """Canonical settings of a configuration, found by the whole key or by the longest end of it that is known."""
     found = {}
     for key, value in configuration.items():
         inner = key.split("/", 1)[1] if key.split("/", 1)[0] in _HOLDERS and "/" in key else key
-        name = _KNOWN.get(inner.replace("/", ".")) or _KNOWN.get(inner.rsplit("/", 1)[-1])
+        parts = inner.replace("/", ".").split(".")[-_MAX_PARTS:]
+        name = next(filter(None, (_KNOWN.get(".".join(parts[start:])) for start in range(len(parts)))), None)
         if name is not None:
             found[name] = value
     return found
@@ -54,7 +58,7 @@ def stored(path: Path) -> dict[str, object]:
     """The configuration in a JSON file beside a log; empty when there is none."""
     try:
         with open(path, "rb") as file:
-            row = row_of(decode(file.read(_MAX_FILE)))
+            row = row_of(decode(file.read(_MAX_FILE)), frozenset())
     except OSError:
         return {}
     return {} if row is None else kept(row)

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 import msgspec
@@ -42,24 +43,30 @@ def _respelled(match: re.Match[bytes]) -> bytes:
     return (b"-" if match.group(1) and word != b"NaN" else b"") + word
 
 
-def row_of(value: object) -> Row | None:
-    """A flat row of a decoded object, nested keys joined by a slash; None when the value is no object."""
+def row_of(value: object, wrappers: AbstractSet[str] = _WRAPPERS) -> Row | None:
+    """A flat row of a decoded object, nested keys joined by a slash; None when the value is no object.
+
+    Args:
+        wrappers: names of outermost objects that are left out of the keys.
+    """
     if not isinstance(value, dict):
         return None
     if dict not in map(type, value.values()) and len(value) <= _MAX_KEYS:
         return value
     flat: Row = {}
-    for key, inner in _walk(value, "", 0):
+    for key, inner in _walk(value, "", 0, wrappers):
         if len(flat) >= _MAX_KEYS:
             break
         flat[key] = inner
     return flat
 
 
-def _walk(value: Mapping[str, object], prefix: str, depth: int) -> Iterator[tuple[str, object]]:
+def _walk(
+    value: Mapping[str, object], prefix: str, depth: int, wrappers: AbstractSet[str]
+) -> Iterator[tuple[str, object]]:
     for key, inner in value.items():
         if not isinstance(inner, dict):
             yield prefix + str(key), inner
         elif depth < _MAX_DEPTH:
-            below = prefix if depth == 0 and key in _WRAPPERS else f"{prefix}{key}/"
-            yield from _walk(inner, below, depth + 1)
+            below = prefix if depth == 0 and key in wrappers else f"{prefix}{key}/"
+            yield from _walk(inner, below, depth + 1, wrappers)

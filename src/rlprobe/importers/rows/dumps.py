@@ -60,7 +60,7 @@ class DumpReader:
             return None
         self._kind = ""
         value = literal(" ".join(self._lines))
-        row = row_of(value)
+        row = row_of(value, frozenset())
         found = kept(row) if row is not None else {}
         return found if len(settings_of(found)) >= _MIN_SETTINGS else None
 

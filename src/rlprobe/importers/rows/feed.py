@@ -16,6 +16,7 @@ from rlprobe.importers.rows.table import MAX_COLUMNS, RowTable
 from rlprobe.recording.metrics import find
 from rlprobe.recording.run import Batch, Event, Manifest, Metadata, Reading, Samples
 
+_SPACING: Final = "logging_steps"  # the setting that is inferred from the distance of steps
 _BLOCK: Final = 4096  # rows turned into columns at once
 
 
@@ -131,7 +132,8 @@ class RowFeed:
         configuration = {**self.aside.configuration, **self._configuration}
         stated = {**settings_of(configuration), **self.rows.settings}
         stated = {**self._facts.read, **stated}
-        inferred = {name: value for name, value in self._facts.inferred.items() if name not in stated}
+        untold = {*stated, _SPACING} if self.aside.counted else stated.keys()
+        inferred = {name: value for name, value in self._facts.inferred.items() if name not in untold}
         return Manifest(
             format=self.format,
             framework=self._table.plan.framework,

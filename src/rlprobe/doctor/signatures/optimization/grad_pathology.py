@@ -25,9 +25,13 @@ SIGNATURE = Signature(
         ),
         Threshold("spike", 10.0, "times the running median", "healthy runs have such rows in at most 0.8 % of all"),
         Threshold(
-            "often", 0.05, "fraction of the last 60 rows", "spikes this frequent are no single bad batch", high=1.0
+            "often",
+            0.08,
+            "fraction of the last 60 rows",
+            "healthy runs have 0.008, and four in 60 in one of 600",
+            high=1.0,
         ),
-        Threshold("fewest", 5.0, "spikes", "healthy runs have half a spike in 60 rows, and four of them in one of 600"),
+        Threshold("fewest", 4.0, "spikes", "fewer are told apart from bad luck by nothing"),
         Threshold("gain", 2.0, "standard errors", "reward above its start by more than this shows that the steps help"),
         Threshold("severe", 30.0, "times the starting norm", "settled above it the update is noise"),
     ),

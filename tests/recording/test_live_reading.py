@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from rlprobe.recorder.items import SamplesItem, StepItem
@@ -41,6 +41,8 @@ _ACTIONS = st.lists(
 
 @pytest.mark.slow
 @given(_ACTIONS)
+@example([("log", 1, {"a": 0.0}), ("poll",), ("resume",), ("log", 0, {}), ("log", 1, {}), ("snapshot",)])
+@example([("log", 0, {}), ("log", 1, {}), ("resume",), ("log", 1, {}), ("poll",), ("log", 0, {})])
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_live_and_afterwards_agree_for_any_order_of_logging_snapshots_and_polls(tmp_path_factory, actions):
     root = tmp_path_factory.mktemp("run")

@@ -214,6 +214,7 @@ class Run:
         self.manifest = Manifest()
         self.reading = Reading()
         self.rewinds = 0
+        self._rewound_by: int | None = None  # segment of the last rewind; when it goes back further, that is the same one
         self.revisions = 0  # how often complete rows changed, by a rewind or by values that came late
         self.overwritten: list[Batch] = []
         self.refresh()
@@ -355,14 +356,16 @@ class Run:
         if first == self._rows - 1 and batch.steps[0] == self._steps[first] and same_segment:
             return
         self._set_aside(first)
-        self.rewinds += 1
+        segment = 0 if batch.segments is None else int(batch.segments[0])
+        self.rewinds += batch.revision != "tail" or segment != self._rewound_by
+        self._rewound_by = segment
         self.revisions += 1
 
     def _revise(self, batch: Batch) -> None:
         """Forget rows that are delivered anew; what the batch's segment does not own is a rewind's business."""
         if batch.revision == "all":
             self.overwritten.clear()
-            self.rewinds = 0
+            self.rewinds, self._rewound_by = 0, None
             self._forget(0)
         else:
             first = int(np.searchsorted(self.steps, batch.steps[0]))

@@ -61,6 +61,8 @@ class StepsTail:
             return self._anew()
         out: list[Delivery] = []
         for rows in _by_segment(concatenate(stored)):
+            if int(rows.segments[0]) not in self.first_steps:
+                self._window.clear()  # it holds frames of an older segment
             self._note_rows(rows)
             self._floor = self._last_step
             out.append((rows, "none"))

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rlprobe.importers.rows import lines
 from rlprobe.opening import UnreadableSource, open_run
 from tests.support.logs import contents, logged_values
 
@@ -320,3 +321,31 @@ def test_a_printed_value_is_never_evaluated(tmp_path: Path) -> None:
     assert not trap.exists()
     assert run.manifest.settings["clip_low"] == 0.3
     assert run.rows == 2
+
+
+@pytest.mark.parametrize(
+    "name", ["verl-console/ray.log", "trl-console/trl.log", "openrlhf-console/train.log", "slime-console/train.log"]
+)
+def test_a_cut_last_row_is_left_out_and_counted(tmp_path: Path, name: str) -> None:
+    data = (_SAMPLES / name).read_bytes()
+    rows = open_run(_SAMPLES / name).rows
+    last = max(data.rfind(mark) for mark in (b"step:11 - ", b"{'loss'", b"Global step 10: {", b"eval 7: {"))
+    path = tmp_path / "log"
+    path.write_bytes(data[: last + 20])
+
+    run = open_run(path)
+
+    assert run.reading.unreadable == 1
+    assert rows - 1 <= run.rows <= rows
+
+
+def test_long_lines_are_handed_out_few_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "_MAX_HELD", 1)
+    path = tmp_path / "log"
+    path.write_bytes(b"".join(bytes([65 + place]) * 700_000 + b"\n" for place in range(6)))
+    source = lines.LineSource(path)
+
+    taken = [[line[:1] for line in each] for each in iter(lambda: source.take(4096), [])]
+
+    assert max(map(len, taken)) < 3
+    assert b"".join(letter for each in taken for letter in each) == b"ABCDEF"

@@ -60,8 +60,14 @@ class ConsoleLines:
         self._steps = RowSteps()
         self._newest: Row = {}
         self._copies = 0
-        self.unreadable = 0
+        self._bad = 0
+        self._waiting = False  # the unfinished last line begins a row
         self.settings: dict[str, object] = {}
+
+    @property
+    def unreadable(self) -> int:
+        """Rows whose dict is cut, and one whose line has no end yet."""
+        return self._bad + self._waiting
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -94,6 +100,7 @@ class ConsoleLines:
             made, used = self.rows(tail, len(tail)) or [], True
         elif (bar := bar_in(tail)) is not None and self._steps.pending:
             made = self._steps.bar(bar)
+        self._waiting = not used and _CUT.search(tail) is not None
         made = [*made, *self._steps.flush()]
         self._aside.counted = self._steps.counted > 0
         return made, used
@@ -102,7 +109,7 @@ class ConsoleLines:
         found = dict_at(text, opened)
         if found is None:
             cut = _CUT.match(text, opened) is not None
-            self.unreadable += cut
+            self._bad += cut
             return [] if cut else None
         row, end = found
         if not _is_row(tuple(row)):

@@ -44,8 +44,14 @@ class _Lines:
         self._step: int | None = None
         self._warned: set[int | None] = set()
         self._cut = 0
-        self.unreadable = 0
+        self._bad = 0
+        self._waiting = False  # the unfinished last line begins a step
         self.settings: Mapping[str, object] = {}
+
+    @property
+    def unreadable(self) -> int:
+        """Steps without a single number, and one whose line has no end yet."""
+        return self._bad + self._waiting
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -62,13 +68,14 @@ class _Lines:
             return None
         row = self._row(match, text, whole=size not in _CUT_AT)
         if row is None:
-            self.unreadable += 1
+            self._bad += 1
             return []
         self._step = int(match.group(1))
         return [row]
 
     def last(self, tail: str) -> tuple[list[Row], bool]:
         """Nothing: the number at the end of an unfinished line may be cut."""
+        self._waiting = _LINE.search(tail) is not None
         return [], False
 
     def _row(self, match: re.Match[str], text: str, *, whole: bool) -> Row | None:

@@ -16,7 +16,7 @@ from rlprobe.importers.rows.decode import Row, decode
 from rlprobe.importers.rows.feed import RowFeed
 from rlprobe.importers.rows.json_rows import first_object
 from rlprobe.importers.rows.lines import LineSource, head_of
-from rlprobe.importers.rows.sample_rows import SampleRow, named, samples_of
+from rlprobe.importers.rows.sample_rows import MAX_CHARACTERS, SampleRow, named, samples_of
 from rlprobe.recording.run import Feed, Samples
 
 NAME = "verl-rollouts"
@@ -92,11 +92,14 @@ def _files(path: Path) -> list[tuple[int, Path]]:
 
 
 def _read(path: Path) -> tuple[list[SampleRow], int, bool]:
-    """The samples of a file, lines that are none, and whether the last one is cut."""
+    """The samples of a file up to a bound of memory, lines that are none, and whether the last one is cut."""
     lines = LineSource(path)
     samples: list[SampleRow] = []
-    bad = 0
+    bad = characters = 0
     while taken := lines.take(1024):
+        characters += sum(map(len, taken))
+        if characters > MAX_CHARACTERS:
+            return samples, bad + 1, False
         for line in taken:
             value = decode(line)
             if isinstance(value, dict):

@@ -15,6 +15,7 @@ from typing import Final
 
 _CHUNK: Final = 1 << 20  # bytes a read
 MAX_LINE: Final = 32 << 20  # bytes; a longer line is skipped and counted
+_MAX_HELD: Final = 64 << 20  # bytes of lines that are handed out together, beyond the first
 _START: Final = 64  # bytes that tell whether a file is still the same
 _GZIP: Final = b"\x1f\x8b"
 
@@ -89,7 +90,9 @@ class LineSource:
 
     def take(self, limit: int) -> list[bytes]:
         """At most `limit` new lines without their ends, blank ones left out; none when there is nothing new."""
-        while len(self._ready) < limit and (chunk := self._read()):
+        held = sum(map(len, self._ready))
+        while len(self._ready) < limit and (held < _MAX_HELD or not self._ready) and (chunk := self._read()):
+            held += len(chunk)
             self._split(chunk)
         lines, self._ready = self._ready[:limit], self._ready[limit:]
         return lines

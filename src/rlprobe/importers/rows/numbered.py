@@ -26,9 +26,15 @@ class NumberedDicts:
         self._inner = inner
         self._leading = leading
         self._step: int | None = None
-        self.unreadable = 0
+        self._bad = 0
+        self._waiting = False  # the unfinished last line begins a row
         self.settings: Mapping[str, object] = {}
         self.notes: tuple[str, ...] = ()
+
+    @property
+    def unreadable(self) -> int:
+        """Rows whose dict is cut, and one whose line has no end yet."""
+        return self._bad + self._waiting
 
     def rows(self, text: str, size: int) -> list[Row] | None:
         """The row of a line."""
@@ -37,7 +43,7 @@ class NumberedDicts:
             return None
         found = dict_at(text, match.end())
         if found is None:
-            self.unreadable += 1
+            self._bad += 1
             return []
         step = int(match.group("step"))
         if match.group("axis") in self._leading:
@@ -48,7 +54,9 @@ class NumberedDicts:
 
     def last(self, tail: str) -> tuple[list[Row], bool]:
         """The row of a last line without an end, when its dict is whole."""
-        match = self._line.search(tail) if tail.endswith("}") else None
-        if match is None or dict_at(tail, match.end()) is None:
+        match = self._line.search(tail)
+        whole = match is not None and tail.endswith("}") and dict_at(tail, match.end()) is not None
+        self._waiting = match is not None and not whole
+        if not whole:
             return [], False
         return self.rows(tail, len(tail)) or [], True

@@ -20,6 +20,7 @@ from rlprobe.importers.rows.configuration import kept
 from rlprobe.importers.rows.decode import Row, decode, row_of
 from rlprobe.importers.rows.feed import RowFeed
 from rlprobe.importers.rows.lines import head_of, raw_head_of
+from rlprobe.importers.rows.yaml import flat_yaml
 from rlprobe.recording.run import Feed
 
 NAME = "wandb"
@@ -84,16 +85,17 @@ def _console(folder: Path, keys: Mapping[str, str] | None, run: int | None) -> R
 
 
 def _configuration(folder: Path) -> dict[str, object]:
-    from rlprobe.importers.rows.yaml import flat_yaml
-
     try:
         text = raw_head_of(folder / "files" / "config.yaml", _FALLBACK_HEAD * 4).decode("utf-8", "replace")
     except OSError:
         return {}
-    values = {key.removesuffix("/value"): value for key, value in flat_yaml(text).items()}
-    return kept(
-        {key: value for key, value in values.items() if not key.startswith("_wandb") and not key.endswith("/desc")}
-    )
+    values = {}
+    for key, value in flat_yaml(text).items():  # each setting is held as NAME/value, beside NAME/desc
+        name, _, below = key.partition("/")
+        kind, _, inner = below.partition("/")
+        if kind == "value" and not name.startswith("_wandb"):
+            values[f"{name}/{inner}" if inner else name] = value
+    return kept(values)
 
 
 class _Rows:

@@ -1,4 +1,4 @@
-"""Faults that were really trained are named by their mechanism, and healthy runs that resemble them are left in peace."""
+"""Faults that were really trained are named by their mechanism; healthy runs that resemble them raise no alarm."""
 
 from functools import cache
 

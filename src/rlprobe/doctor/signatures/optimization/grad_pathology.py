@@ -1,5 +1,7 @@
 """The gradient norm surges and stays up, or spikes again and again."""
 
+from numpy import where
+
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
 
@@ -68,10 +70,12 @@ def judge(rows: Rows) -> Judgement:
     share = rows.recent("spikes", spike, norm.fresh, width=WINDOW)
     seen = rows.observations("grad_norm").clip(max=WINDOW)
     often = (share >= rows.limit("often")) & (share * seen >= rows.limit("fewest") - 0.5)
+    surged = (evidence >= rows.alarm) & high & unpaid
     return Judgement(
-        fires=((evidence >= rows.alarm) & high & unpaid) | (often & spike),
+        fires=surged | (often & spike),
         holds=high | (share > 0),  # what comes in spikes is not gone between two of them
         log_evidence=evidence.clip(min=rows.alarm),
+        since=where(surged, -1, rows.streak("first spike", spike, norm.fresh, gap=WINDOW)),
         critical=(evidence >= rows.alarm) & unpaid & (smooth > rows.limit("severe") * start),
         facts={"spikes": share * seen},
     )

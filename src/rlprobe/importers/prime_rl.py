@@ -39,7 +39,8 @@ def read(path: Path, keys: Mapping[str, str] | None = None, run: int | None = No
     def samples(step: int | None, columns: tuple[str, ...] | None) -> Samples:
         return samples_of(_samples(path, step), columns)
 
-    return RowFeed(str(path), NAME, MergedRows(lambda: _files(path)), keys, run, Aside(samples=samples))
+    aside = Aside(samples=samples)
+    return RowFeed(str(path), NAME, MergedRows(lambda: _files(path)), keys, run, aside, MAP.framework)
 
 
 def _files(folder: Path) -> list[Path]:

@@ -47,7 +47,7 @@ def keys_in(path: Path) -> set[str]:
 def read(path: Path, keys: Mapping[str, str] | None = None, run: int | None = None) -> Feed:
     """The feed of the folder's metrics."""
     aside = Aside(configuration=stored(path / _CONFIGURATION))
-    return RowFeed(str(path), NAME, _Rows(path), keys, run, aside)
+    return RowFeed(str(path), NAME, _Rows(path), keys, run, aside, MAP.framework)
 
 
 @dataclass(slots=True)

@@ -54,6 +54,7 @@ class RowFeed:
         keys: foreign key -> canonical metric, of the user.
         run: which of several runs in the source, counted from 1; None for the last.
         aside: what the source of the rows tells beside them.
+        framework: whose keys the rows have, where the format says so; otherwise the keys tell.
     """
 
     source: str
@@ -62,6 +63,7 @@ class RowFeed:
     keys: Mapping[str, str] | None = None
     run: int | None = None
     aside: Aside = field(default_factory=Aside)
+    framework: str = ""
     _table: RowTable = field(init=False)
     _facts: Facts = field(init=False)
     _queue: deque[Batch] = field(default_factory=deque, init=False)
@@ -71,7 +73,7 @@ class RowFeed:
     _told_state: tuple[Manifest, Reading] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        self._table = RowTable(Plan(self.keys), run=self.run)
+        self._table = RowTable(Plan(self.keys, self.framework), run=self.run)
         self._facts = Facts()
 
     @property

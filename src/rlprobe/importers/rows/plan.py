@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rlprobe.importers.keymaps import maps
-from rlprobe.importers.keymaps.key import Key, KeyMap, normalised
+from rlprobe.importers.keymaps.key import Key, normalised
 from rlprobe.recording.metrics import find
 from rlprobe.recording.run import Metadata
 
@@ -45,14 +45,20 @@ def knows_metric(key: str) -> bool:
 
 
 class Plan:
-    """The keys seen so far, and what each of them means."""
+    """The keys seen so far, and what each of them means.
 
-    def __init__(self, user_keys: Mapping[str, str] | None = None) -> None:
+    Args:
+        user_keys: foreign key -> canonical metric, of the user.
+        framework: whose keys they are, where the format says so; otherwise the keys tell.
+    """
+
+    def __init__(self, user_keys: Mapping[str, str] | None = None, framework: str = "") -> None:
         self._user = {normalised(theirs): ours for theirs, ours in (user_keys or {}).items()}
         self._maps = maps()
         self._generic = self._maps[-1]
         self._votes = dict.fromkeys((each.framework for each in self._maps), 0)
-        self._map: KeyMap = self._generic
+        self._votes[framework] += framework != ""
+        self._map = next(each for each in self._maps if each.framework == framework)
         self._targets: dict[str, Target] = {}
         self.seen: set[str] = set()
         self.version = 0

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from rlprobe.recorder.items import SamplesItem, StepItem
 from rlprobe.recorder.sampling import SamplePolicy
 from rlprobe.recorder.session import Session
+from rlprobe.recording import snapshot as snapshots
 from rlprobe.recording.reader import RecordingFeed
 from rlprobe.recording.run import Run
 
@@ -81,6 +82,26 @@ def _same(one: dict[int, dict[str, float]], other: dict[int, dict[str, float]]) 
         and all(np.array_equal(values[name], other[step][name], equal_nan=True) for name in values)
         for step, values in one.items()
     )
+
+
+def test_a_snapshot_in_pieces_holds_what_was_logged(tmp_path, monkeypatch):
+    monkeypatch.setattr(snapshots, "_PIECE_BYTES", 400)
+    writer = session(tmp_path / "run")
+    writer.steps.limit = 150
+    expected: dict[int, dict[str, float]] = {}
+    for step in range(40):
+        late = max(0, step - 3)
+        writer.write([StepItem(step, 1.0, {"a": float(step)}), StepItem(late, 1.0, {"late": float(step)})])
+        expected.setdefault(step, {})["a"] = float(step)
+        expected[late]["late"] = float(step)
+    assert len(list((tmp_path / "run" / "journal").iterdir())) == 20
+
+    writer.snapshot()
+    assert _same(rows_of(Run(RecordingFeed(tmp_path / "run"))), expected)
+    assert len(list((tmp_path / "run" / "journal").iterdir())) < 5
+
+    writer.finish("closed")
+    assert _same(rows_of(Run(RecordingFeed(tmp_path / "run"))), expected)
 
 
 def test_a_poll_without_news_reads_nothing_again(tmp_path):

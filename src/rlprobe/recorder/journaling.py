@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import sys
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from pathlib import Path
 from rlprobe.recording.files import AppendFile
 from rlprobe.recording.layout import JOURNAL, journal_name
 
+FILE_BYTES = 8 << 20  # bytes after which a file is full: what a snapshot takes at once is whole files
 WAITING_BYTES = 64 << 20  # bytes that wait in memory for a full disk to have space again
 
 
@@ -19,16 +21,20 @@ class StreamWriter:
 
     Attributes:
         name: path of the current file from a piece's first sequence number; the same file until `rotate`.
+        limit: bytes at which a file is full and the next piece begins another.
         size: bytes appended since the last `rotate`.
         rows: pieces' rows appended since the last `rotate`.
         reached: first sequence number of the newest piece in a file; later files begin above it.
+        full: files that were left full and not synced since.
     """
 
     name: Callable[[int], Path]
+    limit: int = sys.maxsize
     size: int = 0
     rows: int = 0
     reached: int = -1
     file: AppendFile | None = None
+    full: list[Path] = field(default_factory=list)
     waiting: deque[tuple[int, int, bytes]] = field(default_factory=deque)
     waiting_bytes: int = 0
 
@@ -72,19 +78,26 @@ class StreamWriter:
         self.reached = first
         self.size += len(piece)
         self.rows += rows
+        if self.file.size >= self.limit:
+            self.full.append(self.file.path)
+            self._leave()
         return True
 
     def rotate(self) -> None:
         """Let the next piece begin a new file (of a new name, where the name depends on the piece)."""
+        self._leave()
+        self.size = self.rows = 0
+
+    def _leave(self) -> None:
         if self.file is not None:
             with contextlib.suppress(OSError):
                 self.file.close()
         self.file = None
-        self.size = self.rows = 0
 
-    def path(self) -> Path | None:
-        """The file that is written now."""
-        return None if self.file is None else self.file.path
+    def unsynced(self) -> list[Path]:
+        """Files to sync: those that were full since the last call, and the one that is written now."""
+        full, self.full = self.full, []
+        return full if self.file is None else [*full, self.file.path]
 
     def lost(self) -> bool:
         """Whether the file was deleted under the writer."""
@@ -98,4 +111,4 @@ class StreamWriter:
 
 def journal_stream(root: Path, stream: str, segment: int) -> StreamWriter:
     """A stream whose files are named after their first frame."""
-    return StreamWriter(lambda first: root / JOURNAL / journal_name(stream, segment, first))
+    return StreamWriter(lambda first: root / JOURNAL / journal_name(stream, segment, first), limit=FILE_BYTES)

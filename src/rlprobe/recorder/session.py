@@ -209,11 +209,11 @@ class Session:
 
     def sync(self) -> None:
         """fsync what was appended, by name: the descriptors stay with the worker."""
-        for stream in self._streams:
-            path = stream.path()
-            if path is not None:
-                with contextlib.suppress(OSError):
-                    sync_file(path)
+        with self._lock:
+            paths = [path for stream in self._streams for path in stream.unsynced()]
+        for path in paths:
+            with contextlib.suppress(OSError):
+                sync_file(path)
 
     def mend(self) -> None:
         """Write what a full disk refused; lay the directory anew when somebody deleted it."""

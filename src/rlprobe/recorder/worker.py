@@ -22,7 +22,7 @@ _SYNC_EVERY = 5.0  # seconds between two fsyncs: what a power loss can cost
 _SNAPSHOT_EVERY = 5.0  # seconds at least between two snapshots
 _SNAPSHOT_SHARE = 100  # times its own duration that a snapshot waits for the next: 1 % of a core
 _GROWTH = 0.05  # fraction by which the rows must have grown
-_JOURNAL_BYTES = 64 << 20  # bytes of journal at which a snapshot is made at once: bounds memory
+_JOURNAL_BYTES = 32 << 20  # bytes of journal at which a snapshot is made at once: bounds memory
 _PART_ROWS, _PART_BYTES = 4096, 32 << 20  # sample rows, or bytes, at which a part is written
 _ROUND = 4096  # items of one round
 

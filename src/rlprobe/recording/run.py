@@ -214,7 +214,7 @@ class Run:
         self.manifest = Manifest()
         self.reading = Reading()
         self.rewinds = 0
-        self._rewound_by: int | None = None  # segment of the last rewind; when it goes back further, that is the same one
+        self._rewound_by: int | None = None  # segment of the last rewind; going back further is no other one
         self.revisions = 0  # how often complete rows changed, by a rewind or by values that came late
         self.overwritten: list[Batch] = []
         self.refresh()

@@ -5,13 +5,14 @@ import itertools
 from dataclasses import dataclass
 from pathlib import Path
 
-from rlprobe.recording.frames import JournalFile, read_journals, remove_journals
+from rlprobe.recording.frames import JournalFile, journal_files, read_journals, remove_journals
 from rlprobe.recording.journal import StepFrame
 from rlprobe.recording.layout import STEPS
 from rlprobe.recording.merging import decode_steps, merge
 from rlprobe.recording.parquet import DAMAGE, END, NOTHING, Position, StepsFile, write_steps
 
 _OPEN_FRAMES = 1024  # frames that a snapshot leaves in the journal at most, because their step can still change
+_PIECE_BYTES = 32 << 20  # bytes of journal that are in memory at once, where the files are no larger
 _STREAM = "steps"
 
 
@@ -57,6 +58,29 @@ def snapshot_steps(root: Path, *, closing: bool, before: Position = END) -> int:
     Raises:
         OSError: the disk refused; nothing is lost.
     """
+    rows = 0
+    while (behind := _first_files(root, before)) is not None:
+        moved = _move(root, closing=False, before=behind)
+        if moved == 0:
+            break
+        rows += moved
+    return rows + _move(root, closing=closing, before=before)
+
+
+def _first_files(root: Path, before: Position) -> Position | None:
+    """Where the journal file begins that is too much for one piece; None when all of them are not."""
+    size = 0
+    for file in journal_files(root, _STREAM):
+        with contextlib.suppress(FileNotFoundError):
+            size += file.path.stat().st_size
+        if (file.segment, file.first) >= before:
+            return None
+        if size > _PIECE_BYTES:
+            return file.segment, file.first
+    return None
+
+
+def _move(root: Path, *, closing: bool, before: Position) -> int:
     path = root / STEPS
     try:
         old = StepsFile.open(path)

@@ -59,6 +59,16 @@ def test_the_format_that_tells_most_is_taken_and_the_others_are_named(tmp_path: 
     assert any("also holds jsonl, tensorboard" in note for note in run.reading.notes)
 
 
+def test_runs_of_any_format_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    binary_writers.wandb(tmp_path / "a", _ROWS)
+    binary_writers.tensorboard(tmp_path / "b", _ROWS)
+    binary_writers.trackio(tmp_path / "c.db", _ROWS)
+
+    assert main(["ls", str(tmp_path), "--json"]) == 0
+    formats = [run["format"] for run in json.loads(capsys.readouterr().out)["runs"]]
+    assert formats == ["trackio", "wandb", "tensorboard"]
+
+
 def test_what_is_no_log_of_metrics_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{\n "vocabulary": 5,\n "layers": 3\n}')
     (tmp_path / "README.md").write_text("# Hello, world\n")
@@ -233,26 +243,8 @@ def test_nemo_rls_samples_alone_make_the_rows(tmp_path: Path) -> None:
 
 
 _KEYS = [
-    "traces",
-    "task",
-    "nodes",
-    "message",
-    "sampled",
-    "mask",
-    "logprobs",
-    "rewards",
-    "score",
-    "calls",
-    "run",
-    "work",
-    "step",
-    "finish_reason",
-    "token_loss_mask",
-    "generation_logprobs",
-    "content",
-    "advantages",
-    "group",
-    "id",
+    *("traces", "task", "nodes", "message", "sampled", "mask", "logprobs", "rewards", "score", "calls", "run", "work"),
+    *("step", "finish_reason", "token_loss_mask", "generation_logprobs", "content", "advantages", "group", "id"),
 ]
 _JUNK = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5)),

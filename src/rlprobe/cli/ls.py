@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 SUMMARY = "List the runs under a folder, with steps, state and worst finding."
 DESCRIPTION = "Recordings, and logs that an importer knows. Other files are passed over; links are not followed."
 EXAMPLE = "rlprobe ls runs"
-LOGS = (".jsonl", ".json", ".csv", ".log", ".txt")  # endings of files that are tried, also with .gz after them
+LOGS = (".jsonl", ".json", ".csv", ".log", ".txt", ".db")  # endings of files that are tried, also with .gz after them
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,11 +42,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def candidates(root: str) -> Iterator[Path]:
-    """Folders that are recordings and files that have the name of a log, in order; a recording is not searched."""
+    """Folders that are one run and files that have the name of a log, in order; a run's folder is not searched."""
+    from rlprobe.importers import reader_of_folder
     from rlprobe.recording.reader import is_recording
 
     for directory, folders, files in os.walk(root):
-        if is_recording(directory):
+        if is_recording(directory) or reader_of_folder(Path(directory)) is not None:
             folders.clear()
             yield Path(directory)
             continue

@@ -50,5 +50,8 @@ def reader_of(path: Path, raw: bytes, head: bytes) -> Importer | None:
 
 
 def reader_of_folder(path: Path) -> Importer | None:
-    """The format of which the folder is one run; None when it is none."""
-    return next((importer for importer in importers() if importer.sniff(path, b"")), None)
+    """The format of which the folder is one run; None when it is none, or cannot be looked into."""
+    try:
+        return next((importer for importer in importers() if importer.sniff(path, b"")), None)
+    except OSError:
+        return None

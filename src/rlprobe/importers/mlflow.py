@@ -80,7 +80,9 @@ class _DatabaseRows:
         if place is not None:
             self._run = runs[place][0]
             aside.run_id = str(self._run)
-            self.notes = listed_runs([f"{self._name(uuid)}, {count!s} values" for uuid, _, count in runs], place)
+            names = self._names() if len(runs) > 1 else {}
+            told = [f"{names.get(uuid, uuid)!s}, {count!s} values" for uuid, _, count in runs]
+            self.notes = listed_runs(told, place)
             self._look_aside()
 
     @property
@@ -112,9 +114,10 @@ class _DatabaseRows:
                 else:
                     self._bad_points += 1
 
-    def _name(self, uuid: Value) -> str:
-        found = self._database.rows("SELECT name FROM runs WHERE run_uuid = ?", (uuid,))
-        return str(found[0][0]) if found else str(uuid)
+    def _names(self) -> dict[Value, Value]:
+        named = self._database.tables().get("runs", frozenset()) >= {"run_uuid", "name"}
+        rows = self._database.rows("SELECT run_uuid, name FROM runs LIMIT ?", (_MAX_RUNS,)) if named else []
+        return {uuid: name for uuid, name in rows}
 
     def _look_aside(self) -> None:
         tables = self._database.tables()

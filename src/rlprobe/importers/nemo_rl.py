@@ -134,15 +134,15 @@ def _sample(sample: Mapping[str, object]) -> dict[str, object]:
     if content is not None:
         row["completion"] = text_of(content)
     mask = sample.get("token_loss_mask")
-    trained = np.array([], dtype=np.float64) if not isinstance(mask, list) else _array(mask)
+    trained = _array(mask if isinstance(mask, list) else []) > 0
     if trained.size:
         row["completion_tokens"] = int(np.count_nonzero(trained))
     for key, name in {**_LOG_PROBS, "advantages": "advantage"}.items():
         values = sample.get(key)
         if isinstance(values, int | float):
             row[name] = values
-        elif isinstance(values, list) and len(values) == trained.size and np.any(trained):
-            row[name] = float(np.mean(_array(values)[trained > 0]))
+        elif isinstance(values, list) and len(values) == trained.size and trained.any():
+            row[name] = float(np.mean(_array(values)[trained]))
     return row
 
 

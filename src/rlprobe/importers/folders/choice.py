@@ -21,7 +21,7 @@ from rlprobe.recording.run import Batch, Feed, Run, Samples
 
 RECORDING: Final = "recording"
 _RICHEST: Final = (RECORDING, "wandb")  # formats with the configuration beside every row
-_POOREST: Final = ("tensorboard", "json", "csv", "text")  # float32, rounded, or no folder of runs at all
+_POOREST: Final = ("tensorboard", "notebook", "-console", "json", "csv", "verifiers", "verl-rollouts")  # or endings
 _TEXT_FORMATS: Final = frozenset({"csv", "json", "jsonl"})  # formats that take any keys
 _MAX_FILES: Final = 2_000  # files whose beginning is read
 _HEAD_BYTES: Final = 1 << 14
@@ -122,10 +122,7 @@ def choose(root: Path, keys: Mapping[str, str] | None, run: int | None) -> Run |
 def _claimed(folder: Folder) -> Candidate | None:
     if is_recording(folder.path):
         return Candidate(path=folder.path, format=RECORDING, time=_newest(folder))
-    try:
-        importer = reader_of_folder(folder.path)
-    except OSError:
-        return None  # not ours to read
+    importer = reader_of_folder(folder.path)
     return None if importer is None else Candidate(path=folder.path, format=importer.NAME, time=_newest(folder))
 
 
@@ -159,9 +156,11 @@ def _newest(folder: Folder) -> float:
 
 
 def _rank(format: str) -> tuple[int, str]:
+    """Where a format stands: poor are rounded numbers, steps that are counted, and rows computed from samples."""
     if format in _RICHEST:
         return _RICHEST.index(format), format
-    return len(_RICHEST) + (1 + _POOREST.index(format) if format in _POOREST else 0), format
+    poor = next((place for place, ending in enumerate(_POOREST, 1) if format.endswith(ending)), 0)
+    return len(_RICHEST) + poor, format
 
 
 def _opened(each: Candidate, notes: tuple[str, ...], keys: Mapping[str, str] | None, run: int | None) -> Run | None:

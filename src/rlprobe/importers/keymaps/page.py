@@ -15,7 +15,16 @@ its keys. This page is made from the key maps; a test holds it to them.
 
 {formats}
 
-Plain or gzip, UTF-8 or UTF-16. A file may grow while it is read. Unreadable lines are counted in `run.reading`.
+Text is plain or gzip, UTF-8 or UTF-16. A log may grow while it is read. Unreadable lines and records are counted in
+`run.reading`. Databases are opened read only; pickles are never opened.
+
+## Folders
+
+A folder is read as the recording or the run that it is. Otherwise it is searched, the nearest first, and what is found is
+taken in this order: recordings, wandb, any other format, TensorBoard, notebooks, consoles, plain JSON and CSV, samples
+alone. Of several runs of that format the newest is read; `--run N`, or `open_run(path, run=N)`, reads another, counted
+from the oldest. The notes of the reading say what was taken and what else is there. Hidden folders are left out, and no
+link is followed.
 
 ## Rules
 

@@ -49,6 +49,8 @@ def varint(data: bytes, position: int) -> tuple[int, int]:
     Raises:
         ValueError: it does not end within ten bytes or within the data.
     """
+    if position < len(data) and data[position] < 0x80:  # most are of one byte
+        return data[position], position + 1
     value = 0
     for index, byte in enumerate(data[position : position + _MAX_VARINT_BYTES]):
         value |= (byte & 0x7F) << (7 * index)

@@ -4,6 +4,7 @@ Source: https://github.com/tensorflow/tensorflow/blob/v2.16.1/tensorflow/core/li
 """
 
 import struct
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -36,6 +37,9 @@ def masked_crc32c(data: bytes) -> int:
         crc = table[(crc ^ byte) & 0xFF] ^ (crc >> 8)
     crc ^= 0xFFFFFFFF
     return (((crc >> 15) | (crc << 17)) + _MASK_DELTA) & 0xFFFFFFFF
+
+
+_length_checksum = lru_cache(maxsize=4096)(masked_crc32c)  # lengths repeat
 
 
 def begins_with_record(head: bytes) -> bool:
@@ -79,7 +83,7 @@ class TfRecords:
         self.torn = False
         while offset + _HEADER.size <= len(data):
             length, checksum = _HEADER.unpack_from(data, offset)
-            if masked_crc32c(data[offset : offset + 8]) != checksum:
+            if _length_checksum(data[offset : offset + 8]) != checksum:
                 self.damaged += 1
                 self._lost = True
                 return

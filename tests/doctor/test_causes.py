@@ -92,6 +92,32 @@ def test_a_chain_passes_over_one_unseen_link_and_over_none_that_was_checked() ->
     assert _roots(*ends)["THROUGHPUT_ROT"] == "THROUGHPUT_ROT"
 
 
+def test_of_two_mutual_causes_the_one_with_the_shorter_chain_goes_first() -> None:
+    """KL reaches entropy over truncation, entropy reaches KL at once; KL is the earlier by a row."""
+    far, noise = _finding("KL_BLOWUP", 299), _finding("ENTROPY_EXPLOSION", 300)
+
+    assert reaches("KL_BLOWUP", "ENTROPY_EXPLOSION", frozenset({"TRUNCATION_STARVE"}), frozenset())
+    assert _roots(far, noise, _finding("TRUNCATION_STARVE", 310))["KL_BLOWUP"] == "ENTROPY_EXPLOSION"
+
+
+def test_of_two_mutual_causes_a_gauge_comes_last() -> None:
+    far, letters = _finding("KL_BLOWUP", 299, severity="critical"), _finding("GIBBERISH", 300)
+
+    assert _roots(far, letters)["KL_BLOWUP"] == "GIBBERISH"
+
+
+def test_mutual_causes_whose_onsets_are_apart_are_ordered_by_time_alone() -> None:
+    far, letters = _finding("KL_BLOWUP", 300, severity="critical"), _finding("GIBBERISH", 400)
+
+    assert _roots(far, letters)["GIBBERISH"] == "KL_BLOWUP"
+
+
+def test_what_can_cause_nothing_is_read_after_what_can() -> None:
+    told, _ = order([_finding("EVAL_GAP", 100), _finding("DEGENERATE_GROUPS", 900)], STEPS)
+
+    assert [one.id for one in told] == ["DEGENERATE_GROUPS", "EVAL_GAP"]
+
+
 def test_a_recovered_finding_causes_no_active_one() -> None:
     gone = _finding("KL_BLOWUP", 100, status="recovered", severity="info")
 

@@ -12,6 +12,8 @@ ZERO = 1e-6  # of a reward's size; smaller spreads are rounding
 RISEN = 3.0  # standard errors of late reward above early reward: more than noise gives
 KEPT = 0.5  # of the best gain; less means that the reward has fallen since
 KNOWN = 0.5  # fraction of right answers; with fewer there is more to learn, whatever the reward says
+FULL = 0.9  # of the most that a reward from 0 to 1 can be: most answers were right from the start
+REACHED = 0.99  # the most that a row of such a reward has been: 1 is what it can be
 UNFINISHED = 0.9  # fraction of completions cut at the cap: a reward parked there is no mastery
 
 UNGROUPED = ("reinforce", "reinforce++", "ppo", "remax", "opo")  # algorithms whose advantage has no group baseline
@@ -56,7 +58,8 @@ def spread(rows: Rows) -> Series:
 
 
 def mastered(rows: Rows) -> BoolArray:
-    """(n,) whether silence has an innocent reason: reward has risen, has kept its gain, and no answer was ever better.
+    """(n,) whether silence has an innocent reason: reward has risen, has kept its gain, and no answer was ever better,
+    or it has stood at its most from the start.
 
     A reward that is parked where completions are cut at the cap, or below what some completion once scored, is none;
     nor is one that the fraction of right answers or the true score, where they are logged, does not bear out.
@@ -65,7 +68,27 @@ def mastered(rows: Rows) -> BoolArray:
     better = top < rows.highest("reward_max") - ZERO * (1.0 + np.abs(top))
     cut = rows.smooth("truncated_fraction") >= UNFINISHED
     borne_out = ~(rows.change("accuracy_fraction").late < KNOWN) & ~(rows.change("true_reward_mean").z < RISEN)
-    return (rows.change("reward_mean").z >= RISEN) & kept_gain(rows) & ~better & ~cut & borne_out
+    risen = (rows.change("reward_mean").z >= RISEN) & kept_gain(rows)
+    return (risen | full(rows)) & ~better & ~cut & borne_out
+
+
+def full(rows: Rows) -> BoolArray:
+    """(n,) whether every reward function (the reward, where none is logged) varies between 0 and 1, has reached 1 and
+    stands near it: there is little left to learn.
+    """
+    every, known = rows.every, ~rows.every
+    for member in rows.members("reward_component_mean"):
+        name = f"reward_component_mean/{member}"
+        seen = rows.observations(name) >= 1
+        every, known = every & (_at_one(rows, name) | ~seen), known | seen
+    return np.where(known, every, _at_one(rows, "reward_mean"))
+
+
+def _at_one(rows: Rows, name: str) -> BoolArray:
+    low, high = rows.lowest(name), rows.highest(name)
+    unit = (low >= 0.0) & (low < high) & (high <= 1.0) & (high >= REACHED)
+    near: BoolArray = unit & (rows.mean(name, 20) >= FULL)
+    return near
 
 
 def kept_gain(rows: Rows) -> BoolArray:

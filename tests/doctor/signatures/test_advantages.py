@@ -52,6 +52,17 @@ def test_silent_groups_are_told_as_all_right_or_all_wrong() -> None:
     assert told == {"all wrong": "warning"}
 
 
+def test_rewards_at_their_most_from_the_start_explain_silent_groups() -> None:
+    silent = {"zero_variance_group_fraction": np.full(ROWS, 0.9)}
+    top, low = np.minimum(1.0, course(0.97, 0.97, ROWS, noise=0.02)), course(0.1, 0.1, ROWS, noise=0.02)
+    parts = {"reward_component_mean/right": top, "reward_component_mean/format": top, "reward_mean": 2 * top}
+
+    assert [one.severity for one in _found(columns_run(silent | {"reward_mean": top}), "DEGENERATE_GROUPS")] == ["info"]
+    assert [one.severity for one in _found(columns_run(silent | parts), "DEGENERATE_GROUPS")] == ["info"]
+    assert _alarms(columns_run(silent | parts | {"reward_component_mean/right": low}), "DEGENERATE_GROUPS")
+    assert not _found(columns_run(silent | parts), "NO_LEARNING")
+
+
 def test_small_groups_that_often_agree_are_not_degenerate() -> None:
     agree = np.random.default_rng(0).random(200) < 0.55
     run = columns_run(

@@ -4,7 +4,7 @@ import numpy as np
 
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
-from rlprobe.doctor.silence import silent_groups
+from rlprobe.doctor.silence import full, silent_groups
 from rlprobe.recording.run import BoolArray
 
 MEDIAN = 15  # rows that a robust level is the median of
@@ -93,7 +93,7 @@ def judge(rows: Rows) -> Judgement:
     alone = change.count >= rows.limit("rows_alone")
     witness = (change.count >= rows.limit("rows")) & (_cut(rows) | _silent(rows) | _powerless(rows))
     witness |= (change.count >= rows.limit("still_rows")) & _still(rows)
-    solved = rows.mean("all_right_group_fraction", 20) >= 0.5
+    solved = (rows.mean("all_right_group_fraction", 20) >= 0.5) | full(rows)
     fires = flat & (alone | witness) & ~solved
     evidence = rows.level("flat", flat, reward.fresh & (change.count >= rows.limit("rows") / 2))
     return Judgement(

@@ -123,6 +123,14 @@ def test_a_zero_gradient_needs_many_rows_and_an_unsolved_task() -> None:
     assert not _found(columns_run({"grad_norm": norm, "reward_mean": solved}), "ZERO_GRADIENT")
 
 
+def test_a_norm_that_nobody_filled_is_no_zero_gradient_where_the_policy_moves() -> None:
+    unfilled = {"grad_norm": _flat(0.0), "reward_mean": _flat(0.3, 0.02)}
+
+    (one,) = _alarms(columns_run({**unfilled, "entropy_mean": _flat(0.8, 0.02)}), "ZERO_GRADIENT")
+    assert (one.onset_step, one.severity) == (0, "critical")
+    assert not _found(columns_run({**unfilled, "entropy_mean": course(0.8, 0.4, ROWS, noise=0.02)}), "ZERO_GRADIENT")
+
+
 def test_a_loss_of_zero_with_a_living_gradient_is_left_alone() -> None:
     assert not _found(columns_run({"loss": _flat(0.0), "grad_norm": _flat(0.3, 0.02)}), "ZERO_GRADIENT")
 

@@ -1,7 +1,13 @@
 """The gradient is zero: nothing is learned, whatever the other curves show."""
 
+from numpy import where
+
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
+from rlprobe.doctor.silence import silent_groups
+from rlprobe.recording.run import BoolArray
+
+TRACES = ("reward_mean", "entropy_mean", "completion_tokens_mean", "kl_mean")  # move only with the policy
 
 SIGNATURE = Signature(
     id="ZERO_GRADIENT",
@@ -15,6 +21,13 @@ SIGNATURE = Signature(
     thresholds=(
         Threshold(
             "rows", 15.0, "rows in a row", "two to four samples a group give 5 rows without spread in healthy runs"
+        ),
+        Threshold(
+            "moved",
+            5.0,
+            "standard errors",
+            "a change of reward, entropy, length or KL: the policy moves, and a norm that has always been zero is a "
+            "column that nobody filled",
         ),
         Threshold("zero", 1e-10, "gradient norm", "below it a norm is zero but for rounding"),
         Threshold(
@@ -47,16 +60,30 @@ def judge(rows: Rows) -> Judgement:
     # A critic's loss of exactly zero together with the policy's is no rounding: neither sees an error.
     dead = value.fresh & policy.fresh & (value.values == 0) & (policy.values == 0)
     idle = rows.series("learning_rate").values == 0
+    # A norm that a foreign log has only ever shown as zero stands twice as long, unless silent groups bear it out.
+    untold, groups = ~rows.measured("grad_norm") & ~dead, silent_groups(rows)
+    unfilled = untold & _moved(rows)
+    measured = ~untold | (rows.manifest.format == "recording")
+    borne_out = measured | (rows.recent("silent", groups.values, groups.fresh, width=10) >= 1)
+    needed = where(borne_out, 1, 2) * rows.limit("rows")
     since = rows.streak("zero", (still | dead) & ~idle, norm.fresh | (value.fresh & policy.fresh), gap=0)
     length = (rows.index - since + 1) * (since >= 0)
     lowest, highest = rows.lowest("reward_mean"), rows.highest("reward_mean")
     solved = (rows.smooth("reward_mean") - lowest >= rows.limit("solved") * (highest - lowest)) & (highest > lowest)
-    fires = (length >= rows.limit("rows")) & ~solved
+    fires = (length >= needed) & ~solved & ~unfilled
     return Judgement(
         fires=fires,
-        holds=since >= 0,
+        holds=(since >= 0) & ~unfilled,
         log_evidence=rows.exact(fires),
         critical=length >= 2 * rows.limit("rows"),
         since=since,
         facts={"rows": length.astype(float)},
     )
+
+
+def _moved(rows: Rows) -> BoolArray:
+    """(n,) whether anything that only the policy moves has changed since the start by more than its noise."""
+    out = ~rows.every
+    for name in TRACES:
+        out = out | (abs(rows.change(name).z) >= rows.limit("moved"))
+    return out

@@ -90,6 +90,21 @@ def test_a_placeholder_column_of_zeros_says_nothing() -> None:
     assert not ids & {"ENTROPY_COLLAPSE", "REFERENCE_MOVING", "KL_DOMINATES", "CLIP_SATURATION"}
 
 
+def test_entropy_is_not_paid_for_by_a_reward_that_is_being_lost() -> None:
+    lost = np.concatenate([course(0.1, 0.9, 40, noise=0.02), course(0.9, 0.3, 40, noise=0.02)])
+    wild = {"entropy_mean": np.exp(course(-0.7, 2.0, ROWS, noise=0.05))}
+
+    assert _alarms(columns_run({**wild, "reward_mean": lost}), "ENTROPY_EXPLOSION")
+    assert not _found(columns_run({**wild, "reward_mean": RISING_REWARD}), "ENTROPY_EXPLOSION")
+
+
+def test_kl_that_runs_away_began_where_it_left_its_course_and_not_at_its_first_shock() -> None:
+    ramp = 0.01 * np.exp(0.28 * np.maximum(0, np.arange(60) - 30.0) + course(0, 0, 60, noise=0.2))
+
+    (one,) = _alarms(columns_run({"kl_mean": ramp}), "KL_BLOWUP")
+    assert 25 <= one.onset_step <= 36
+
+
 def test_single_kl_shocks_heal_and_frequent_ones_are_a_blowup() -> None:
     kl = _flat(0.1, 0.01)
     kl[[20, 60]] = 4e3

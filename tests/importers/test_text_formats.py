@@ -349,3 +349,16 @@ def test_long_lines_are_handed_out_few_at_a_time(tmp_path: Path, monkeypatch: py
 
     assert max(map(len, taken)) < 3
     assert b"".join(letter for each in taken for letter in each) == b"ABCDEF"
+
+
+@pytest.mark.parametrize("name", ["verl-console/ray.log", "verl-file/experiment.jsonl"])
+def test_rollouts_in_a_folder_beside_a_log_of_verl_are_its_samples(tmp_path: Path, name: str) -> None:
+    shutil.copy(_SAMPLES / name, tmp_path / "log")
+    shutil.copytree(_SAMPLES / "verl-rollouts", tmp_path / "rollouts")
+    shutil.copytree(_SAMPLES / "verl-rollouts", tmp_path / "validation")
+
+    run = open_run(tmp_path / "log")
+
+    assert run.rows == 11
+    assert len(run.samples(step=2)) == 8
+    assert len(run.samples()) == 24

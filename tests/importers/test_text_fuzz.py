@@ -1,6 +1,7 @@
 """Any bytes in any text format: read, or refused in one line, and what was read adds up."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from rlprobe.opening import UnreadableSource, open_run
 
+_EXAMPLES = int(os.environ.get("RLPROBE_FUZZ_EXAMPLES", "120"))  # of each kind; thousands for a long hunt
 _SAMPLES = Path(__file__).parent / "samples"
 _FILES = [
     *("verl-console/ray.log", "verl-file/experiment.jsonl", "easyr1/experiment_log.jsonl"),
@@ -60,7 +62,7 @@ def _mutated(draw: st.DrawFn) -> tuple[str, bytes]:
     return name, bytes(data)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=_EXAMPLES, deadline=None)
 @given(sample=_mutated())
 def test_damaged_samples_open_or_are_refused_in_one_line(
     tmp_path_factory: pytest.TempPathFactory, sample: tuple[str, bytes]
@@ -68,7 +70,7 @@ def test_damaged_samples_open_or_are_refused_in_one_line(
     _adds_up(tmp_path_factory.mktemp("log") / sample[0].rpartition("/")[2], sample[1])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=_EXAMPLES, deadline=None)
 @given(pieces=st.lists(st.one_of(st.sampled_from(_PIECES), st.binary(max_size=8)), max_size=60))
 def test_any_pieces_of_logs_open_or_are_refused_in_one_line(
     tmp_path_factory: pytest.TempPathFactory, pieces: list[bytes]
@@ -83,7 +85,7 @@ _VALUE = st.recursive(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=_EXAMPLES, deadline=None)
 @given(value=_VALUE, key=st.sampled_from(["cells", "log_history", "data", "input", "global_step", "outputs"]))
 def test_documents_of_any_shape_open_or_are_refused_in_one_line(
     tmp_path_factory: pytest.TempPathFactory, value: object, key: str

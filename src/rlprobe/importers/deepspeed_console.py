@@ -37,6 +37,8 @@ def read(path: Path, keys: Mapping[str, str] | None = None, run: int | None = No
 
 
 class _Lines:
+    marks: tuple[bytes, ...] = (b"poch:", b"eward score:", b"EPOCH:")
+
     def __init__(self) -> None:
         self._step: int | None = None
         self._in_epoch = (0, -1)  # the last line's epoch, and its step in that epoch

@@ -55,6 +55,8 @@ def read(path: Path, keys: Mapping[str, str] | None = None, run: int | None = No
 class ConsoleLines:
     """The rows and bars among the lines."""
 
+    marks: tuple[bytes, ...] = (b"{", b"%|", b"logging_steps", "\uff5b".encode())
+
     def __init__(self, aside: Aside) -> None:
         self._aside = aside
         self._steps = RowSteps()

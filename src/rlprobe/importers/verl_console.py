@@ -14,6 +14,7 @@ from rlprobe.importers.rows.console import ConsoleRows, cleaned_head, is_text
 from rlprobe.importers.rows.decode import Row
 from rlprobe.importers.rows.feed import RowFeed
 from rlprobe.importers.rows.values import NUMBER, number
+from rlprobe.importers.verl_rollouts import samples_beside
 from rlprobe.recording.run import Event, Feed
 
 NAME = "verl-console"
@@ -34,11 +35,13 @@ def sniff(path: Path, head: bytes) -> bool:
 
 def read(path: Path, keys: Mapping[str, str] | None = None, run: int | None = None) -> Feed:
     """The feed of a console log's steps; it goes on where it stopped as the file grows."""
-    aside = Aside()
+    aside = Aside(samples=samples_beside(path))
     return RowFeed(str(path), NAME, ConsoleRows(path, _Lines(aside), aside), keys, run, aside)
 
 
 class _Lines:
+    marks: tuple[bytes, ...] = (b"step:", b"not finite")
+
     def __init__(self, aside: Aside) -> None:
         self._aside = aside
         self._step: int | None = None

@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from rlprobe.importers.rows.aside import Aside
 from rlprobe.importers.rows.feed import RowFeed
 from rlprobe.importers.rows.json_rows import JsonRows, first_object
+from rlprobe.importers.verl_rollouts import samples_beside
 from rlprobe.recording.run import Feed
 
 NAME = "verl-file"
@@ -20,4 +22,4 @@ def sniff(path: Path, head: bytes) -> bool:
 
 def read(path: Path, keys: Mapping[str, str] | None = None, run: int | None = None) -> Feed:
     """The feed of a file's rows; it goes on where it stopped as the file grows."""
-    return RowFeed(str(path), NAME, JsonRows(path), keys, run)
+    return RowFeed(str(path), NAME, JsonRows(path), keys, run, Aside(samples=samples_beside(path)))

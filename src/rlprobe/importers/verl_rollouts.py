@@ -6,12 +6,13 @@ file of the newest step is written in the background; it counts once it is whole
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
-from rlprobe.importers.rows.aside import Aside
+from rlprobe.importers.rows.aside import Aside, SampleReader
 from rlprobe.importers.rows.decode import Row, decode
 from rlprobe.importers.rows.feed import RowFeed
 from rlprobe.importers.rows.json_rows import first_object
@@ -26,6 +27,7 @@ CLUES = (b'"input"', b'"output"', b'"score"')
 _FILE = re.compile(r"(\d{1,18})\.jsonl(?:\.gz)?")
 _NEEDED: Final = frozenset({"input", "output", "score"})
 _NAMES: Final = {"input": "prompt", "output": "completion", "score": "reward", "uid": "group"}
+_MAX_BESIDE: Final = 1_000  # entries of a log's folder that are looked at
 _HEAD: Final = 1 << 20  # bytes; the first sample has to end in it
 
 
@@ -44,6 +46,23 @@ def read(path: Path, keys: Mapping[str, str] | None = None, run: int | None = No
         return samples_of(_samples(path, step), columns)
 
     return RowFeed(str(path), NAME, _Rows(path), keys, run, Aside(samples=samples))
+
+
+def samples_beside(log: Path) -> SampleReader:
+    """Reads the samples of the folders beside a log that hold verl's rollouts, those of validation apart."""
+
+    def samples(step: int | None, columns: tuple[str, ...] | None) -> Samples:
+        return samples_of((row for folder in _beside(log) for row in _samples(folder, step)), columns)
+
+    return samples
+
+
+def _beside(log: Path) -> list[Path]:
+    try:
+        folders = sorted(each for each in islice(log.parent.iterdir(), _MAX_BESIDE) if each.is_dir())
+        return [each for each in folders if not each.name.startswith("val") and sniff(each, b"")]
+    except OSError:
+        return []
 
 
 class _Rows:

@@ -40,11 +40,22 @@ link is followed.
 - Rows of one step become one row; a metric that is logged twice in a step is averaged.
 - A step that goes back a little opens a new segment (training resumed); a step that goes back to the start is another
   run in the same file. The last run is read; `open_run(path, run=1)` reads the first.
-- A log without steps counts its rows from 0.
+- A log without steps counts its rows from 0. Rows that a transformers trainer prints take their step from the progress
+  bar behind them; where no bar stands beside them they are counted, each worth `logging_steps` steps.
+- A row that several processes print counts once. Colours, Ray's prefixes and progress bars are passed over.
+- A cut last line is left out and counted in `run.reading.unreadable`; so is the last pair of a line that wandb cut.
+- `rlprobe doctor -` reads standard input.
+
+## Samples
+
+TRL's `completions/completions_STEP.parquet` beside checkpoints, ms-swift's `completions.jsonl` beside its log, and verl's
+`rollout_data_dir` (alone, or as a folder beside verl's log) are read as samples of the run.
 
 ## Settings
 
-A first row without a step that holds a configuration is read as one. Three settings are inferred from the rows up to
+A first row without a step that holds a configuration is read as one; so are the configurations that verl, TRL and
+slime print before they start, a call such as `GRPOConfig(...)` in a notebook's cell, and the files `args.json` (ms-swift)
+and `experiment_config.json` (EasyR1) beside a log. They are parsed and never run; secrets are left out. Three settings are inferred from the rows up to
 the present and listed in `run.manifest.inferred_settings`: `kl_coefficient` (TRL: loss / KL, where it stays the same),
 `max_completion_tokens` (a largest length that is hit again and again while completions are truncated) and
 `logging_steps` (TRL: the distance of the steps).

@@ -13,11 +13,11 @@ from typing import Final, Protocol
 
 from rlprobe.importers.rows.aside import Aside
 from rlprobe.importers.rows.decode import Row
-from rlprobe.importers.rows.dumps import DumpReader
+from rlprobe.importers.rows.dumps import DUMP_MARKS, DumpReader
 from rlprobe.importers.rows.lines import LineSource
 
 _COLOUR = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|[@-Z\\-_])")
-_PREFIX = re.compile(r"\s*(?:\([\w.:-]+(?: \w+)* ?pid=\d+[^)]{0,64}\)|\[(?:rank|default)?\d{1,5}\]:)\s?")
+_PREFIX = re.compile(r"\s*(?:\((?:[\w.:-]+ )*pid=\d+[^)]{0,64}\)|\[(?:rank|default)?\d{1,5}\]:)\s?")
 _REPEATED = re.compile(r"\s*\[repeated \d+x across cluster\].*")
 _REMEMBERED: Final = 64  # newest rows among which a copy of another process is looked for
 
@@ -26,10 +26,13 @@ class LineReader(Protocol):
     """What one format makes of cleaned lines.
 
     Attributes:
+        marks: one of these stands in every line that it makes something of; most lines of a console have none.
         unreadable: lines that began a row and could not be read.
         settings: canonical settings that the lines state.
         notes: what a person should know of the reading.
     """
+
+    marks: tuple[bytes, ...]
 
     @property
     def unreadable(self) -> int: ...
@@ -57,6 +60,7 @@ class ConsoleRows:
         self._reader = reader
         self._aside = aside
         self._dumps = DumpReader()
+        self._marks = (*reader.marks, *DUMP_MARKS)
         self._recent: deque[Row] = deque(maxlen=_REMEMBERED)
         self._copies = 0
 
@@ -85,13 +89,20 @@ class ConsoleRows:
             if not lines:
                 return self._last()
             for line in lines:
-                prefix, text = cleaned(line)
-                made = self._reader.rows(text, len(line))
-                if made is None:
-                    self._watch(prefix, text)
-                else:
-                    self._keep(made, rows)
+                if self._dumps.open or self._marked(line):
+                    self._take(line, rows)
         return rows
+
+    def _marked(self, line: bytes) -> bool:
+        return any(map(line.__contains__, self._marks))  # without a generator: this meets every line
+
+    def _take(self, line: bytes, rows: list[Row]) -> None:
+        prefix, text = cleaned(line)
+        made = self._reader.rows(text, len(line))
+        if made is None:
+            self._watch(prefix, text)
+        else:
+            self._keep(made, rows)
 
     def _last(self) -> list[Row]:
         rows: list[Row] = []

@@ -15,6 +15,8 @@ _MAX_TEXT: Final = 1 << 18  # characters of one printed configuration
 _MAX_DEPTH: Final = 40  # nested brackets; the parser of literals recurses
 _MIN_SETTINGS: Final = 2  # known settings that tell a configuration from another dict
 
+DUMP_MARKS: Final = (b"{'", b"Config(", b"Arguments(", b"Args(", b"Namespace(", b" ...")  # one begins with one of these
+
 _OPENED = re.compile(r"\w*(?:Config|Arguments|Args|Namespace)\($")
 _SETTING = re.compile(r"\s*(\w+)=(.*?),?$")
 _DOTTED = re.compile(r"\s*(\w+) \.{3,} (.*)$")
@@ -30,6 +32,11 @@ class DumpReader:
         self._depth = 0
         self._kind = ""
         self._settings: dict[str, object] = {}
+
+    @property
+    def open(self) -> bool:
+        """Whether a configuration has begun and not ended."""
+        return bool(self._kind)
 
     def watch(self, prefix: str, text: str) -> dict[str, object] | None:
         """The configuration that this line completes, flat and without secrets; None when it completes none."""

@@ -19,6 +19,8 @@ class NumberedDicts:
         leading: axes that tell steps.
     """
 
+    marks: tuple[bytes, ...] = (b"{",)
+
     def __init__(
         self, line: re.Pattern[str], *, inner: AbstractSet[str] = frozenset(), leading: AbstractSet[str] = frozenset()
     ) -> None:

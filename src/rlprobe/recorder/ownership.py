@@ -20,12 +20,11 @@ _ITEM_BYTES = 64  # bytes that a plain value takes in memory, about
 
 def held_metrics(metrics: Mapping[str, object]) -> Mapping[str, object] | bytes:
     """The metrics as an item holds them: as msgpack, or as a dict where a value is an array, a tensor or foreign."""
-    if type(metrics) is dict:
-        try:
-            return _encode(metrics)
-        except Exception:  # whatever msgpack has no form for, in keys too, travels as it is
-            return owned_metrics(metrics)
-    return owned_metrics(metrics)
+    given = metrics if type(metrics) is dict else dict(metrics)
+    try:
+        return _encode(given)
+    except Exception:  # whatever msgpack has no form for, in keys too, travels as it is
+        return owned_metrics(given)
 
 
 def owned_metrics(metrics: Mapping[str, object]) -> dict[str, object]:

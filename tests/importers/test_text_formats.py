@@ -362,3 +362,46 @@ def test_rollouts_in_a_folder_beside_a_log_of_verl_are_its_samples(tmp_path: Pat
     assert run.rows == 11
     assert len(run.samples(step=2)) == 8
     assert len(run.samples()) == 24
+
+
+def test_a_configuration_on_one_line_becomes_settings(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text(
+        "Namespace(init_kl_coef=0.01, n_samples_per_prompt=8, wandb_api_key='not-to-be-kept', eps_clip=0.2)\n"
+        "Global step 1: {'policy_loss': 0.1, 'actor_lr': 1e-06, 'reward': 0.5}\n"
+    )
+
+    settings = open_run(path).manifest.settings
+
+    assert (settings["kl_coefficient"], settings["group_size"], settings["clip_low"]) == (0.01, 8, 0.2)
+
+
+@pytest.mark.parametrize("separator", ["\t", " | ", "   "], ids=["tabs", "bars", "blanks"])
+def test_a_table_in_a_notebooks_text_is_read(tmp_path: Path, separator: str) -> None:
+    lines = [
+        separator.join(cells)
+        for cells in (("Step", "Training Loss", "reward"), ("10", "0.1", "0.5"), ("20", "0.2", "0.7"))
+    ]
+    output = {"output_type": "stream", "name": "stdout", "text": "start\n" + "\n".join(lines) + "\nend\n"}
+    cell = {"cell_type": "code", "source": "trainer.train()", "outputs": [output]}
+    path = tmp_path / "notebook"
+    path.write_text(json.dumps({"cells": [cell], "nbformat": 4}))
+
+    assert logged_values(open_run(path), "reward_mean") == {10: 0.5, 20: 0.7}
+
+
+def test_rows_that_a_notebook_printed_are_read(tmp_path: Path) -> None:
+    output = {"output_type": "stream", "text": (_SAMPLES / "trl-console/bar.log").read_text().splitlines(keepends=True)}
+    path = tmp_path / "notebook"
+    path.write_text(json.dumps({"cells": [{"cell_type": "code", "source": [], "outputs": [output]}], "nbformat": 4}))
+
+    assert contents(open_run(path)) == contents(open_run(_SAMPLES / "trl-console/bar.log"))
+
+
+def test_rows_of_ms_swift_on_the_console_have_their_own_step(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text(
+        "".join(f"{{'loss': 0.1, 'reward': 0.{i}, 'global_step/max_steps': '{i * 5}/438'}}\n" for i in range(1, 5))
+    )
+
+    assert open_run(path).steps.tolist() == [5, 10, 15, 20]

@@ -14,10 +14,10 @@ from rlprobe.importers.json_document import text_of
 from rlprobe.importers.rows.aside import Aside
 from rlprobe.importers.rows.decode import Row
 from rlprobe.importers.rows.feed import RowFeed
-from rlprobe.importers.rows.html import tables_in
 from rlprobe.importers.rows.plan import knows_metric
 from rlprobe.importers.rows.source_code import configuration_in
 from rlprobe.importers.rows.steps import STEP_KEY_SET, step_of
+from rlprobe.importers.rows.tables import tables_in, text_tables_in
 from rlprobe.importers.trl_console import ConsoleLines
 from rlprobe.recording.run import Feed
 
@@ -25,6 +25,7 @@ NAME = "notebook"
 EXPECTS = "a Jupyter notebook with a trainer's table of steps, or its printed rows, in an output"
 CLUES = (b'"cell_type"', b'"nbformat"', b'"outputs"')
 
+_STEP: Final = "Step"  # the first column of the trainer's tables
 _MAX_LISTED: Final = 20  # runs in a note
 
 
@@ -89,7 +90,11 @@ class _Rows:
                 continue
             printed += _joined(output.get("text"))
             data = output.get("data")
-            yield from _tables(_joined(data.get("text/html")) if isinstance(data, dict) else "")
+            html, plain = (
+                _joined(data.get(kind)) if isinstance(data, dict) else "" for kind in ("text/html", "text/plain")
+            )
+            yield from _runs_in(tables_in(html) if html else text_tables_in(plain, _STEP))
+        yield from _runs_in(text_tables_in(printed, _STEP))
         if rows := _printed(printed, self._aside):
             yield rows
 
@@ -101,9 +106,9 @@ def _joined(text: object) -> str:
     return text if isinstance(text, str) else ""
 
 
-def _tables(html: str) -> Iterator[list[Row]]:
+def _runs_in(tables: list[list[list[str]]]) -> Iterator[list[Row]]:
     """Tables of steps: a column of steps (or epochs) and one that is a metric."""
-    for header, *lines in filter(None, tables_in(html)):
+    for header, *lines in filter(None, tables):
         placed = any(name in STEP_KEY_SET or name == "Epoch" for name in header)
         if placed and any(knows_metric(name) for name in header) and lines:
             yield [dict(zip(header, cells, strict=False)) for cells in lines if len(cells) <= len(header)]

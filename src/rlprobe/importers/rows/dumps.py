@@ -1,7 +1,7 @@
 """Configurations that a trainer prints before it starts, read without evaluating anything.
 
-Known are a printed dict over one or many lines (verl), the repr of a configuration class with a setting a line
-(TRL's `GRPOConfig(`), and a list of `name ...... value` (Megatron, slime).
+Known are a printed dict over one or many lines (verl), the repr of a configuration class on one line (OpenRLHF's
+`Namespace(`) or with a setting a line (TRL's `GRPOConfig(`), and a list of `name ...... value` (Megatron, slime).
 """
 
 import ast
@@ -10,6 +10,7 @@ from typing import Final
 
 from rlprobe.importers.rows.configuration import kept, settings_of
 from rlprobe.importers.rows.decode import row_of
+from rlprobe.importers.rows.source_code import configuration_in
 
 _MAX_TEXT: Final = 1 << 18  # characters of one printed configuration
 _MAX_DEPTH: Final = 40  # nested brackets; the parser of literals recurses
@@ -18,6 +19,7 @@ _MIN_SETTINGS: Final = 2  # known settings that tell a configuration from anothe
 DUMP_MARKS: Final = (b"{'", b"Config(", b"Arguments(", b"Args(", b"Namespace(", b" ...")  # one begins with one of these
 
 _OPENED = re.compile(r"\w*(?:Config|Arguments|Args|Namespace)\($")
+_CALL = re.compile(r"\b\w*(?:Config|Arguments|Args|Namespace)\(\w+=.*\)")
 _SETTING = re.compile(r"\s*(\w+)=(.*?),?$")
 _DOTTED = re.compile(r"\s*(\w+) \.{3,} (.*)$")
 
@@ -43,7 +45,7 @@ class DumpReader:
         if self._kind and prefix != self._prefix:
             return None
         if not self._kind and not self._begin(prefix, text):
-            return _dotted(text) if " ..." in text else None
+            return _on_one_line(text)
         self._size += len(text)
         if self._size > _MAX_TEXT:
             self._kind = ""
@@ -97,6 +99,12 @@ def _depth(text: str) -> int:
         depth += 1 if character in "[{(" else -1
         deepest = max(deepest, depth)
     return deepest
+
+
+def _on_one_line(text: str) -> dict[str, object] | None:
+    if (match := _CALL.search(text)) is not None:
+        return configuration_in(match.group()) or None
+    return _dotted(text) if " ..." in text else None
 
 
 def _dotted(text: str) -> dict[str, object] | None:

@@ -6,7 +6,7 @@ from typing import Final
 from rlprobe.importers.rows.configuration import kept
 
 _MAX_SOURCE: Final = 1 << 18  # characters of one cell
-_NAMES: Final = ("Config", "Arguments", "Args")
+_NAMES: Final = ("Config", "Arguments", "Args", "Namespace")
 _NOT_TRAINING: Final = ("LoraConfig", "BitsAndBytesConfig", "AutoConfig", "PeftConfig", "GenerationConfig")
 
 

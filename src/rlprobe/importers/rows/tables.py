@@ -1,10 +1,13 @@
-"""The tables of an HTML fragment, as texts of cells."""
+"""Tables in HTML and in plain text, as texts of cells."""
 
+import re
 from html.parser import HTMLParser
 from typing import Final
 
 _MAX_CELLS: Final = 4 << 20  # of all tables of a fragment
 _CELLS: Final = frozenset({"td", "th"})
+_SEPARATOR = re.compile(r"\t|\s*\|\s*|\s{2,}")  # between the cells of a table in plain text
+_RULE = re.compile(r"[\s|+:=-]+")  # the line under a header
 
 
 def tables_in(html: str) -> list[list[list[str]]]:
@@ -14,6 +17,22 @@ def tables_in(html: str) -> list[list[list[str]]]:
     parser = _Tables()
     parser.feed(html)
     return parser.tables
+
+
+def text_tables_in(text: str, first: str) -> list[list[list[str]]]:
+    """Every table in plain text whose header has the cell `first` first; a line of another width ends it."""
+    tables: list[list[list[str]]] = []
+    width = 0
+    for line in text.split("\n") if first in text else ():
+        cells = _SEPARATOR.split(line.strip(" \t\r|"))
+        if cells[0] == first and len(cells) > 1:
+            tables.append([cells])
+            width = len(cells)
+        elif width and len(cells) == width and cells[0].isdigit():
+            tables[-1].append(cells)
+        elif not _RULE.fullmatch(line):
+            width = 0
+    return tables
 
 
 class _Tables(HTMLParser):

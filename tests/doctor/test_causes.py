@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlprobe.doctor.catalog import entries
-from rlprobe.doctor.causes import EDGES, SLACK, order, reaches
+from rlprobe.doctor.causes import SLACK, order, reaches
 from rlprobe.doctor.finding import Confidence, Evidence, Finding, Incident
+from rlprobe.doctor.mechanisms import EDGES
 
 STAGES = {entry.signature.id: entry.signature.stage for entry in entries()}
 STEPS = (0, 1000)

@@ -66,9 +66,11 @@ def judge(rows: Rows) -> Judgement:
     vanished = rows.level("gone", gone, form.fresh)
     left = gone & (vanished >= rows.alarm) & (now < rows.limit("gone") * start)
     best = rows.carried_max("best", np.fmax(fall.best, start))
+    missing = rows.smooth("format_fraction") < best - rows.limit("lost") / 2
     return Judgement(
         fires=stands | left,
-        holds=rows.smooth("format_fraction") < best - rows.limit("lost") / 2,
+        holds=missing,
         log_evidence=np.maximum(evidence, vanished),
+        since=rows.streak("since", missing, form.fresh, gap=5),
         facts={"best": 100 * best, "last": 100 * np.where(left, now, fall.last)},
     )

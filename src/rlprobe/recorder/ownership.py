@@ -35,10 +35,10 @@ def owned_metrics(metrics: Mapping[str, object]) -> dict[str, object]:
 def owned_value(value: object, depth: int = _DEPTH) -> object:
     """The value, copied when it could change; one whose copying fails passes as it is, and is told by the writer."""
     try:
-        if hasattr(value, "detach") and hasattr(value, "clone"):
-            return value.detach().clone()
         if isinstance(value, (dict, list)):
             return _owned_nest(value, depth)
+        if hasattr(value, "detach") and hasattr(value, "clone"):
+            return value.detach().clone()
         return value.copy() if hasattr(value, "copy") and hasattr(value, "shape") else value
     except Exception:  # a foreign object's own code ran; the writer converts it or counts it
         return value
@@ -60,7 +60,8 @@ def owned_rows(rows: Sequence[Row] | Mapping[str, Sequence[object]]) -> Sequence
 
 
 def _owned_row(row: Row) -> Row:
-    return owned_metrics(row) if isinstance(row, Mapping) else row  # told by the writer when it is none
+    mapping = type(row) is dict or isinstance(row, Mapping)  # the first is quick
+    return owned_metrics(row) if mapping else row  # what is none is told by the writer
 
 
 def size_of_rows(rows: Sequence[Row] | Mapping[str, Sequence[object]]) -> tuple[int, int]:

@@ -405,3 +405,13 @@ def test_rows_of_ms_swift_on_the_console_have_their_own_step(tmp_path: Path) -> 
     )
 
     assert open_run(path).steps.tolist() == [5, 10, 15, 20]
+
+
+def test_lines_of_json_that_end_in_a_summary_with_every_row_are_no_trainer_state(tmp_path: Path) -> None:
+    rows = [{"step": step, "reward": step / 4} for step in range(4)]
+    path = tmp_path / "log"
+    path.write_text("".join(json.dumps(each) + "\n" for each in [*rows, {"global_step": 3, "log_history": rows}]))
+
+    run = open_run(path)
+
+    assert (run.manifest.format, run.rows) == ("jsonl", 4)

@@ -13,6 +13,7 @@ from rlprobe.importers.json_document import DocumentRows
 from rlprobe.importers.rows.aside import Aside
 from rlprobe.importers.rows.configuration import stored
 from rlprobe.importers.rows.feed import RowFeed
+from rlprobe.importers.rows.json_rows import first_object
 from rlprobe.importers.rows.sample_rows import SampleRow, named, samples_of
 from rlprobe.recording.run import Feed, Samples
 
@@ -32,6 +33,8 @@ def sniff(path: Path, head: bytes) -> bool:
     """Whether a file begins as a trainer's state; whether a folder, or a checkpoint in it, holds one."""
     if path.is_dir():
         return newest_state(path) is not None
+    if first := first_object(head):  # the document on one line, or the first of many objects
+        return {"log_history", "global_step"} <= first.keys()
     return head.lstrip()[:1] == b"{" and b'"global_step"' in head and _START.match(head) is not None
 
 

@@ -56,7 +56,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         name="kl-escape",
         description="No KL term, a random judge and a large learning rate: the policy wanders off.",
-        signatures=("KL_BLOWUP",),
+        signatures=("KL_BLOWUP", "NO_LEARNING"),
         onset=None,
         recipe=replace(
             BASE,

@@ -68,6 +68,7 @@ class _DatabaseRows:
         self._aside = aside
         self._last = 0
         self._bad_points = 0
+        self._disorder = False
         self._rows = PointRows(lambda: [self._points()])
         self.settings: Mapping[str, object] = {}
         self._run: Value = None
@@ -88,7 +89,7 @@ class _DatabaseRows:
     @property
     def unreadable(self) -> int:
         """Values that were none, and queries that the file could not answer."""
-        return self._bad_points + self._database.failures
+        return self._bad_points + self._disorder + self._database.failures
 
     def take(self, limit: int) -> list[Row]:
         """The next rows."""
@@ -98,13 +99,16 @@ class _DatabaseRows:
         return rows
 
     def _points(self) -> Iterator[Point]:
-        while found := self._database.rows(
-            "SELECT rowid, timestamp, step, key, value, is_nan FROM metrics WHERE run_uuid = ? AND rowid > ? "
-            "ORDER BY rowid LIMIT ?",
-            (self._run, self._last, _BLOCK),
+        while not self._disorder and (
+            found := self._database.rows(
+                "SELECT rowid, timestamp, step, key, value, is_nan FROM metrics WHERE run_uuid = ? AND rowid > ? "
+                "ORDER BY rowid LIMIT ?",
+                (self._run, self._last, _BLOCK),
+            )
         ):
             for place, time, step, key, value, is_nan in found:
-                if not isinstance(place, int):
+                if not isinstance(place, int) or place <= self._last:  # a damaged tree has no order
+                    self._disorder = True
                     return
                 self._last = place
                 number = math.nan if is_nan else _float(value)

@@ -45,6 +45,7 @@ class _Rows:
         self._id = "run_id" if "run_id" in tables.get("metrics", frozenset()) else "run_name"
         self._last = 0
         self._bad_rows = 0
+        self._disorder = False
         self._calls = CallCount()
         self.settings: Mapping[str, object] = {}
         runs = self._database.rows(
@@ -64,12 +65,12 @@ class _Rows:
     @property
     def unreadable(self) -> int:
         """Rows that were no JSON objects, and queries that the file could not answer."""
-        return self._bad_rows + self._database.failures
+        return self._bad_rows + self._disorder + self._database.failures
 
     def take(self, limit: int) -> list[Row]:
         """The next rows."""
         rows: list[Row] = []
-        while not rows:
+        while not rows and not self._disorder:
             found = self._database.rows(
                 f"SELECT rowid, timestamp, step, metrics FROM metrics WHERE {self._id} = ? AND rowid > ? "
                 "ORDER BY rowid LIMIT ?",
@@ -78,7 +79,10 @@ class _Rows:
             if not found:
                 break
             for place, time, step, text in found:
-                self._last = _number(place)
+                if not isinstance(place, int) or place <= self._last:  # a damaged tree has no order
+                    self._disorder = True
+                    return rows
+                self._last = place
                 row = row_of(decode(_bytes(text)))
                 if row is None:
                     self._bad_rows += 1

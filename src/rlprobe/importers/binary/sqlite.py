@@ -14,22 +14,23 @@ MAGIC: Final = b"SQLite format 3\0"
 _MAX_VALUE: Final = 8 << 20  # bytes of one value
 _MAX_TABLES: Final = 512
 _OPERATIONS: Final = 1_000_000  # virtual machine steps between looks at the budget
-_BUDGET: Final = 2_000  # such looks before a query is stopped
+_BUDGET: Final = 300  # such looks before a query is stopped
 _WAL_VERSION: Final = 2
 
 Value = int | float | str | bytes | None
 
 
 class Database:
-    """One database file.
-
-    Attributes:
-        failures: queries that the file could not answer: it is damaged, locked or gone.
-    """
+    """One database file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self.failures = 0
+        self._unanswered: set[str] = set()
+
+    @property
+    def failures(self) -> int:
+        """Queries that the file could not answer, each counted once: it is damaged, locked or gone."""
+        return len(self._unanswered)
 
     def tables(self) -> dict[str, frozenset[str]]:
         """Plain tables and their columns."""
@@ -45,8 +46,8 @@ class Database:
         try:
             with closing(self._connect()) as connection:
                 return connection.execute(query, tuple(parameters)).fetchall()
-        except (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeError, MemoryError):
-            self.failures += 1
+        except (sqlite3.Error, sqlite3.Warning, OSError, OverflowError, UnicodeError, MemoryError):
+            self._unanswered.add(query)
             return []
 
     def _connect(self) -> sqlite3.Connection:

@@ -232,6 +232,79 @@ def test_a_view_in_the_place_of_a_table_is_not_run(tmp_path: Path) -> None:
         open_run(path)
 
 
+@pytest.mark.parametrize("source", [TRACKIO, MLFLOW])
+def test_a_database_that_breaks_while_it_is_followed_is_told_once(tmp_path: Path, source: Path) -> None:
+    path = tmp_path / source.name
+    shutil.copy(source, path)
+    run = open_run(path)
+    path.write_bytes(b"no database" * 100)
+
+    assert run.refresh() == 0
+    told = run.reading.unreadable
+    assert told > 0
+    assert run.refresh() == 0
+    assert (run.rows, run.reading.unreadable) == (12, told)
+
+
+def test_a_database_with_a_living_writer_is_read_up_to_its_last_commit(tmp_path: Path) -> None:
+    path = binary_writers.trackio(tmp_path / "a.db", _ROWS[:4])
+    with closing(sqlite3.connect(path)) as writer:
+        writer.execute("PRAGMA journal_mode = WAL")
+        writer.execute("INSERT INTO metrics VALUES (9, 'abc', '', 'name', 9, '{\"reward\": 9.0}')")
+        writer.commit()
+
+        assert open_run(path).steps.tolist() == [0, 1, 2, 3, 9]
+
+
+def test_trackios_older_table_knows_runs_by_their_name(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with closing(sqlite3.connect(path)) as writer:
+        writer.execute("CREATE TABLE metrics (id INTEGER PRIMARY KEY, timestamp, run_name, step, metrics)")
+        for name in ("first", "second"):
+            writer.execute(
+                "INSERT INTO metrics (timestamp, run_name, step, metrics) VALUES (?, ?, 3, ?)",
+                ("2026-01-01T00:00:00+00:00", name, '{"reward": 0.5, "kl": "NaN", "loss": "-Infinity"}'),
+            )
+        writer.commit()
+
+    run = open_run(path)
+
+    assert run.manifest.run_id == "second"
+    assert logged_values(run, "loss") == {3: -math.inf}
+    assert logged_values(run, "wall_time") == {3: 1767225600.0}
+
+
+def test_the_link_to_the_latest_run_is_followed_when_it_is_named(tmp_path: Path) -> None:
+    binary_writers.wandb(tmp_path / "run-1", _ROWS)
+    (tmp_path / "latest-run").symlink_to("run-1")
+
+    assert open_run(tmp_path / "latest-run").rows == 8
+    assert open_run(tmp_path).rows == 8
+
+
+@pytest.mark.parametrize(
+    ("tensor", "value"),
+    [
+        (b"\x08\x01" + b"\x2a\x04" + struct.pack("<f", 0.1), 0.1),  # packed float_val
+        (b"\x08\x01" + b"\x2d" + struct.pack("<f", 0.1), 0.1),  # float_val
+        (b"\x08\x01" + b"\x22\x04" + struct.pack("<f", 0.1), 0.1),  # tensor_content
+        (b"\x08\x02" + b"\x32\x08" + struct.pack("<d", 1 / 3), 1 / 3),  # packed double_val
+        (b"\x08\x01" + b"\x2a\x08" + struct.pack("<ff", 1, 2), None),  # two numbers are no scalar
+    ],
+)
+def test_scalars_that_are_tensors_are_read(tmp_path: Path, tensor: bytes, value: float | None) -> None:
+    def summary(key: str, held: bytes) -> bytes:
+        return binary_writers.field(5, binary_writers.field(1, binary_writers.field(1, key.encode()) + held))
+
+    scalar = summary("loss", binary_writers.field(8, tensor))
+    (tmp_path / "events").write_bytes(
+        binary_writers.tfrecord(binary_writers.event(1.0, 4, "reward", 0.5))
+        + binary_writers.tfrecord(b"\x09" + struct.pack("<d", 1.0) + b"\x10\x04" + scalar)
+    )
+
+    assert logged_values(open_run(tmp_path / "events"), "loss") == ({} if value is None else {4: value})
+
+
 def _wandb_grows(folder: Path, rows: int) -> Path:
     path = folder / "run-abc.wandb"
     path.write_bytes(binary_writers.leveldb_log(map(binary_writers.history, _ROWS[:rows])))

@@ -13,6 +13,7 @@ from rlprobe.recording.parquet import DAMAGE, END, NOTHING, Position, StepsFile,
 
 _OPEN_FRAMES = 1024  # frames that a snapshot leaves in the journal at most, because their step can still change
 _PIECE_BYTES = 32 << 20  # bytes of journal that are in memory at once, where the files are no larger
+_PIECE_SHARE = 8  # or this part of steps.parquet, when that is more: writing it anew costs by its size
 _STREAM = "steps"
 
 
@@ -69,18 +70,21 @@ def snapshot_steps(root: Path, *, closing: bool, before: Position = END) -> int:
 
 def _first_files(root: Path, before: Position) -> Position | None:
     """Where the journal file begins that is too much for one piece; None when all of them are not."""
-    size = 0
+    size, most = 0, _PIECE_BYTES
+    with contextlib.suppress(FileNotFoundError):
+        most = max(most, (root / STEPS).stat().st_size // _PIECE_SHARE)
     for file in journal_files(root, _STREAM):
         with contextlib.suppress(FileNotFoundError):
             size += file.path.stat().st_size
         if (file.segment, file.first) >= before:
             return None
-        if size > _PIECE_BYTES:
+        if size > most:
             return file.segment, file.first
     return None
 
 
 def _move(root: Path, *, closing: bool, before: Position) -> int:
+    """One piece from the journal to parquet; returns its rows."""
     path = root / STEPS
     try:
         old = StepsFile.open(path)

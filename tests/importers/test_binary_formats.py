@@ -78,6 +78,7 @@ def test_a_finished_run_of_wandb_is_closed_and_rows_without_the_step_join_the_st
 
     assert run.manifest.state == "closed"
     assert run.manifest.run_id == "finished"
+    assert run.complete == run.rows == 12
     assert sorted(logged_values(run, "system"))[1:] == [4, 8]  # logged beside steps 0, 4 and 8
 
 

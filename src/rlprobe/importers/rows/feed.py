@@ -70,6 +70,7 @@ class RowFeed:
     _told: dict[str, Metadata] = field(default_factory=dict, init=False)
     _configuration: dict[str, object] = field(default_factory=dict, init=False)
     _begun: bool = field(default=False, init=False)
+    _told_end: bool = field(default=False, init=False)
     _told_state: tuple[Manifest, Reading] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -101,11 +102,12 @@ class RowFeed:
     def _last_word(self) -> Batch | None:
         """What reading to the end told beyond rows: lines that could not be read, say."""
         state, events = (self._manifest(), self._reading()), self._new_events()
-        if state == self._told_state and not events:
+        ended = self.aside.state in ("closed", "crashed")  # then the last row can no longer change
+        if state == self._told_state and not events and ended == self._told_end:
             return None
-        self._told_state = state
+        self._told_state, self._told_end = state, ended
         empty = np.empty(0, dtype=np.int64)
-        return Batch(steps=empty, complete=False, events=events, manifest=state[0], reading=state[1])
+        return Batch(steps=empty, complete=ended, events=events, manifest=state[0], reading=state[1])
 
     def _new_events(self) -> tuple[Event, ...]:
         events = tuple(self.aside.events)

@@ -9,6 +9,7 @@ from rlprobe.doctor.mechanisms import EDGES
 
 SLACK = 0.05  # fraction of the run by which a consequence's estimated onset may precede its cause's
 _Rank = tuple[int, int, int, int, str]
+_Sight = tuple[frozenset[str], frozenset[str]]  # signatures that fired in time, and those that could not be seen
 # What can keep a reward or a loss flat, in the order of the pipeline: the first that holds is the answer.
 FLATTENING = (
     "REWARD_CONSTANT",
@@ -50,9 +51,9 @@ def order(
         The findings, incident by incident, roots first and consequences by onset; and the incidents.
     """
     slack = SLACK * (steps[1] - steps[0])
-    fired = frozenset(finding.id for finding in findings)
+    sights = {one.key: (frozenset(f.id for f in findings if _in_time(f, one, slack)), unseen) for one in findings}
     ranks = {finding.key: _rank(finding) for finding in findings}
-    parents = _cut_rings({one.key: _parent(one, findings, slack, (fired, unseen)) for one in findings}, ranks)
+    parents = _cut_rings({one.key: _parent(one, findings, slack, sights) for one in findings}, ranks)
     roots = {finding.key: _root(finding.key, parents) for finding in findings}
     groups: dict[str, list[Finding]] = {}
     for finding in findings:
@@ -106,37 +107,40 @@ def _distance(cause: str, consequence: str, fired: frozenset[str], unseen: froze
     return None
 
 
-def _parent(
-    finding: Finding, findings: list[Finding], slack: float, sight: tuple[frozenset[str], frozenset[str]]
-) -> str | None:
+def _parent(finding: Finding, findings: list[Finding], slack: float, sights: Mapping[str, _Sight]) -> str | None:
     """The strongest fired ancestor whose onset is not later than this finding's, within the slack."""
     able = [
         other
         for other in findings
-        if _may_cause(other, finding, slack, sight)
-        and not (_may_cause(finding, other, slack, sight) and not _first_of_ring(other, finding, sight))
+        if _may_cause(other, finding, slack, sights)
+        and not (_may_cause(finding, other, slack, sights) and not _first_of_ring(other, finding, sights))
     ]
     return min(able, key=_rank).key if able else None
 
 
-def _may_cause(
-    cause: Finding, consequence: Finding, slack: float, sight: tuple[frozenset[str], frozenset[str]]
-) -> bool:
-    """Whether graph, onsets and what is left of the two allow it."""
-    return (
-        cause.key != consequence.key
-        and cause.onset_interval[0] <= consequence.onset_interval[1] + slack
-        and not (cause.status == "recovered" and consequence.status == "active")
-        and reaches(cause.id, consequence.id, *sight)
+def _in_time(cause: Finding, consequence: Finding, slack: float) -> bool:
+    """Whether onsets allow one to lead to the other, and what is past does not explain what is there."""
+    return cause.onset_interval[0] <= consequence.onset_interval[1] + slack and not (
+        cause.status == "recovered" and consequence.status == "active"
     )
 
 
-def _first_of_ring(one: Finding, other: Finding, sight: tuple[frozenset[str], frozenset[str]]) -> bool:
+def _may_cause(cause: Finding, consequence: Finding, slack: float, sights: Mapping[str, _Sight]) -> bool:
+    """Whether time and graph allow it, over findings that were there in time themselves."""
+    return (
+        cause.key != consequence.key
+        and _in_time(cause, consequence, slack)
+        and reaches(cause.id, consequence.id, *sights[consequence.key])
+    )
+
+
+def _first_of_ring(one: Finding, other: Finding, sights: Mapping[str, _Sight]) -> bool:
     """Of two that may each have caused the other: exact evidence first, an alarm, the shorter chain, the earlier.
 
     A gauge comes last: that the policy went far is told by where it went.
     """
-    there, back = _distance(one.id, other.id, *sight) or 0, _distance(other.id, one.id, *sight) or 0
+    there = _distance(one.id, other.id, *sights[other.key]) or 0
+    back = _distance(other.id, one.id, *sights[one.key]) or 0
     (exact, *rest), (its_exact, *its_rest) = _rank(one), _rank(other)
     mine = (exact, one.severity == "info", there, one.id in GAUGES, one.onset_step, *rest)
     return mine < (its_exact, other.severity == "info", back, other.id in GAUGES, other.onset_step, *its_rest)

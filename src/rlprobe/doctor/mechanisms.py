@@ -82,6 +82,7 @@ EDGES: tuple[Edge, ...] = (
     Edge("TRUNCATION_STARVE", "NO_LEARNING", "cut answers all score the floor"),
     Edge("TRUNCATION_STARVE", "ENTROPY_EXPLOSION", "cut answers are punished for tokens that were right"),
     Edge("TRUNCATION_STARVE", "REWARD_COMPONENT_DEAD", "a cut answer cannot score"),
+    Edge("TRUNCATION_STARVE", "GRAD_PATHOLOGY", "the few answers that fit carry the whole gradient, in spikes"),
     Edge("TRUNCATION_STARVE", "FORMAT_LOSS", "a cut answer lacks its last part"),
     Edge("REPETITION_SPIRAL", "LENGTH_EXPLOSION", "a loop has no end"),
     Edge("REPETITION_SPIRAL", "TRUNCATION_STARVE", "a loop runs into the cap"),

@@ -6,8 +6,10 @@ Runs on the keeper thread: a question to git must not make training wait.
 import os
 import platform
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from importlib import metadata
 from itertools import pairwise
@@ -155,15 +157,23 @@ def _git() -> dict[str, object]:
 
 
 def _ask_git(*question: str) -> str:
+    """Git's answer, "" for none. Without pipes: a process forked meanwhile would hold their ends while it lives."""
+    git = shutil.which("git")
+    if git is None:
+        return ""
     try:
-        answer = subprocess.run(
-            ["git", *question],
-            capture_output=True,
-            check=False,
-            timeout=_GIT_SECONDS,
-            stdin=subprocess.DEVNULL,
-            env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"},
-        )
+        with tempfile.TemporaryFile() as answer:
+            done = subprocess.run(
+                [git, *question],
+                stdin=subprocess.DEVNULL,
+                stdout=answer,
+                stderr=subprocess.DEVNULL,
+                check=False,
+                close_fds=False,  # lets the interpreter spawn instead of fork, which needs no pipe either
+                timeout=_GIT_SECONDS,
+                env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"},
+            )
+            answer.seek(0)
+            return answer.read().decode("utf-8", "replace").strip() if done.returncode == 0 else ""
     except (OSError, subprocess.SubprocessError):
         return ""
-    return answer.stdout.decode("utf-8", "replace").strip() if answer.returncode == 0 else ""

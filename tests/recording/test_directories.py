@@ -1,6 +1,7 @@
 """Directories that are no recording, damaged ones, copies, and what validate says of each."""
 
 import json
+import os
 import shutil
 
 import numpy as np
@@ -55,6 +56,24 @@ def test_what_is_no_recording_is_refused_with_one_line(tmp_path):
         assert str(tmp_path / name) in str(refusal.value)
         assert "\n" not in str(refusal.value)
         assert not is_recording(tmp_path / name)
+
+
+@pytest.mark.parametrize("part", ["manifest.json", "steps.parquet", "events.jsonl", "samples/part-000000.parquet"])
+def test_a_part_without_an_end_is_refused_before_it_is_read(copy, part):
+    (copy / part).unlink(missing_ok=True)
+    os.mkfifo(copy / part)
+
+    for read in (RecordingFeed, validate):
+        with pytest.raises(UnreadableRecording, match=r"expected a file, got another kind of path"):
+            read(copy)
+
+
+def test_a_copy_inside_the_recording_is_refused(copy):
+    before = sorted(copy.rglob("*"))
+
+    with pytest.raises(UnreadableRecording, match=r"expected a path outside the recording"):
+        export(copy, copy / "sub" / "deeper")
+    assert sorted(copy.rglob("*")) == before
 
 
 def test_a_newer_major_version_is_refused_and_a_newer_minor_one_is_read(copy):

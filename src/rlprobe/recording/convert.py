@@ -47,10 +47,12 @@ def export(path: str | Path, target: str | Path, *, text: bool = False) -> Path:
     them back into text, and so do custom text columns, tracebacks' messages and the command line.
 
     Raises:
-        UnreadableRecording: there is no recording at `path`, or the target is taken.
+        UnreadableRecording: there is no recording at `path`, or the target is taken or lies inside it.
         OSError: the disk refused.
     """
     run = Run(RecordingFeed(path))
+    if Path(target).resolve().is_relative_to(Path(path).resolve()):
+        raise UnreadableRecording(f"{target}: expected a path outside the recording, got one inside. Name another.")
     samples = run.samples()
     raw = dict(run.manifest.raw)
     if not text:

@@ -56,12 +56,25 @@ def check(root: Path) -> None:
         raise UnreadableRecording(
             f"{root}: expected a run's directory, got a file. Name the directory that holds {MANIFEST}."
         )
+    _refuse_endless(root)
     load_manifest(root)
     if not any((root / mark).exists() for mark in _MARKS):
         what = "an empty directory" if not any(root.iterdir()) else "a directory without a recording"
         raise UnreadableRecording(
             f"{root}: expected a recording, got {what}. Name the directory that a Recorder wrote."
         )
+
+
+def _refuse_endless(root: Path) -> None:
+    """Refuse a recording of which a part is no file: a pipe, or a link to a device, is read without an end."""
+    ranks = [child for child in root.iterdir() if parse_rank(child.name) is not None]
+    marks = [folder / mark for folder in (root, *ranks) for mark in _MARKS]
+    inside = [path for mark in marks if mark.is_dir() for path in mark.iterdir()]
+    for path in (*marks, *inside):
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise UnreadableRecording(
+                f"{path}: expected a file, got another kind of path. Remove it from the recording."
+            )
 
 
 class RecordingFeed:

@@ -34,6 +34,13 @@ def test_no_words_at_all_are_answered_with_the_help(capsys):
     assert capsys.readouterr().out == bare
 
 
+def test_a_closed_stdout_is_no_error():
+    script = f"{sys.executable} -m rlprobe explain --list >&- && {sys.executable} -m rlprobe nonsense 2>&-"
+
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "")
+
+
 def test_the_version_is_told(capsys):
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"rlprobe {rlprobe.__version__}\n"

@@ -34,6 +34,7 @@ THREADS = (  # read once, when numpy is loaded; our matrices are small, and a se
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code; never raises and never prints a traceback unless asked to."""
     words = list(sys.argv[1:] if argv is None else argv)
+    _open_streams()
     try:
         code = _dispatch(words)
         sys.stdout.flush()
@@ -51,6 +52,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _tell(f"{error.filename or words[0]}: {error.strerror or error}.", WRONG_USAGE)
     except Exception as error:
         return _internal(error, words)
+
+
+def _open_streams() -> None:
+    """Give a process that was started without stdout or stderr (`>&-`) one that leads nowhere; it lives as long."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - the process's own stream
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - the process's own stream
 
 
 def load(command: str) -> ModuleType:

@@ -89,6 +89,11 @@ def test_a_column_that_was_never_a_number_is_no_failure_unless_it_is_the_loss() 
     assert _alarms(_logged(kl_mean=_flat(0.1), loss=undefined), "NUMERIC_NAN")
 
 
+def test_a_loss_that_was_never_a_number_broke_in_the_first_row() -> None:
+    (one,) = _alarms(_logged(loss=_flat(np.nan), reward_mean=_flat(0.3, 0.02)), "NUMERIC_NAN")
+    assert (one.onset_step, one.detected_step, one.severity) == (0, 2, "critical")
+
+
 def test_single_gradient_spikes_heal_and_frequent_ones_do_not() -> None:
     calm = _flat(1.0, 0.1)
     one, many = calm.copy(), calm.copy()

@@ -3,9 +3,11 @@
 from functools import reduce
 from operator import or_
 
+from numpy import where
+
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
-from rlprobe.recording.run import BoolArray
+from rlprobe.recording.run import BoolArray, IntArray
 
 # In the order in which one poisons the next, so that of several that turn in one row the first is named.
 METRICS = (
@@ -49,8 +51,7 @@ SIGNATURE = Signature(
     ),
     aliases=("NONFINITE",),
     title="NaN or infinite numbers in the update",
-    explanation="{subject} is the first number that was NaN or infinite; it is so at step {onset}. Rows with such a "
-    "number so far: {rows}.",
+    explanation="{subject} is the first number that was NaN or infinite; it is so at step {onset}.",
     record="Log loss and grad_norm every step and turn off any filter that replaces NaN losses.",
     remedies=(
         Advice(text="Restart from the last checkpoint before this step: NaN in the weights does not heal."),
@@ -84,12 +85,18 @@ def judge(rows: Rows) -> tuple[Judgement, ...]:
                 holds=fires | (holds & rows.ever(f"still {name}", fires)),
                 log_evidence=rows.exact(fires),
                 critical=critical,
-                since=rows.index,
+                since=_since(rows, name, mask),
                 subject=name,
-                facts={"rows": count},
             )
         )
     return tuple(judgements)
+
+
+def _since(rows: Rows, name: str, broken: BoolArray) -> IntArray:
+    """(n,) row at which the numbers broke: where none was ever finite, that is known only some rows later."""
+    began = rows.streak(f"began {name}", (rows.nonfinite(name) > 0) | broken, rows.every, gap=0)
+    since: IntArray = where(began >= 0, began, rows.index)
+    return since
 
 
 def _broken(rows: Rows, name: str) -> BoolArray:

@@ -143,6 +143,17 @@ def test_a_proxy_that_leaves_the_truth_behind_is_told_and_one_that_shares_its_ga
     )
 
 
+def test_right_answers_stand_for_a_true_score_that_is_not_logged_and_only_their_fall_counts() -> None:
+    rising = {"reward_mean": course(-3.0, 3.0, ROWS, noise=0.2)}
+    falling, flat = course(0.5, 0.3, ROWS, noise=0.02), course(0.5, 0.5, ROWS, noise=0.02)
+
+    (one,) = _alarms(columns_run(rising | {"accuracy_fraction": falling}), "REWARD_OVEROPTIMIZATION")
+    assert one.severity == "critical"
+    assert not _found(columns_run(rising | {"accuracy_fraction": flat}), "REWARD_OVEROPTIMIZATION")
+    truly = {"true_reward_mean": course(0.1, 0.6, ROWS, noise=0.02)}
+    assert not _found(columns_run(rising | {"accuracy_fraction": falling} | truly), "REWARD_OVEROPTIMIZATION")
+
+
 def test_an_easy_function_at_its_ceiling_is_gaming_only_while_the_hard_one_stands_still() -> None:
     rows = 200
     easy = np.concatenate([course(0.2, 1.0, 25), _flat(1.0, rows - 25, 0.01)])

@@ -1,5 +1,7 @@
 """The proxy rises while the true score does not: the policy learns what the reward function likes, not the task."""
 
+import numpy as np
+
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
 from rlprobe.recording.run import BoolArray
@@ -11,9 +13,9 @@ SIGNATURE = Signature(
     stage="reward",
     severity="warning",
     arm="trend",
-    requires=("true_reward_mean", "reward_mean"),
+    requires=("true_reward_mean|accuracy_fraction", "reward_mean"),
     helps=("reward_component_mean/", "kl_mean", "entropy_mean"),
-    shows=("reward_mean", "true_reward_mean", "kl_mean", "entropy_mean"),
+    shows=("reward_mean", "true_reward_mean", "accuracy_fraction", "kl_mean", "entropy_mean"),
     thresholds=(
         Threshold(
             "rise",
@@ -55,20 +57,23 @@ SIGNATURE = Signature(
 
 def judge(rows: Rows) -> Judgement:
     """Fires when the proxy has risen beyond its noise and the true score has gained next to nothing, or has fallen."""
-    proxy, truth = rows.change("reward_mean"), rows.change("true_reward_mean")
-    score = rows.series("true_reward_mean")
+    proxy, truth, right = (rows.change(name) for name in ("reward_mean", "true_reward_mean", "accuracy_fraction"))
+    # Where no true score is logged, right answers stand for it: of them only a fall is beyond doubt.
+    told = rows.observations("true_reward_mean") >= 1
+    score, answers = rows.series("true_reward_mean"), rows.series("accuracy_fraction")
+    fresh = np.where(told, score.fresh, answers.fresh)
     risen, gain, gained = proxy.z >= rows.limit("rise"), proxy.late - proxy.early, truth.late - truth.early
     comparable = _unit(rows, "reward_mean") & _unit(rows, "true_reward_mean")
     left = comparable & (gain >= rows.limit("size")) & (gained < rows.limit("share") * gain)
-    fallen = truth.z <= -rows.limit("loss")
+    fallen = np.where(told, truth.z, right.z) <= -rows.limit("loss")
     apart = risen & (left | fallen)
-    stands = rows.recent("stands", apart, score.fresh, width=STANDING) >= 1.0
+    stands = rows.recent("stands", apart, fresh, width=STANDING) >= 1.0
     return Judgement(
         fires=stands,
         holds=apart,
-        log_evidence=rows.level("apart", apart, score.fresh),
+        log_evidence=rows.level("apart", apart, fresh),
         critical=risen & fallen,
-        facts={"gain": gain, "truth": gained},
+        facts={"gain": gain, "truth": np.where(told, gained, right.late - right.early)},
     )
 
 

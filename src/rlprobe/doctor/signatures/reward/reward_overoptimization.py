@@ -65,7 +65,9 @@ def judge(rows: Rows) -> Judgement:
     risen, gain, gained = proxy.z >= rows.limit("rise"), proxy.late - proxy.early, truth.late - truth.early
     comparable = _unit(rows, "reward_mean") & _unit(rows, "true_reward_mean")
     left = comparable & (gain >= rows.limit("size")) & (gained < rows.limit("share") * gain)
-    fallen = np.where(told, truth.z, right.z) <= -rows.limit("loss")
+    # With the samples at hand, signatures that know the mechanism (length, format) name the trick.
+    blind = ~(rows.observations("length_reward_correlation") >= 1)
+    fallen = np.where(told, truth.z, np.where(blind, right.z, np.nan)) <= -rows.limit("loss")
     apart = risen & (left | fallen)
     stands = rows.recent("stands", apart, fresh, width=STANDING) >= 1.0
     return Judgement(

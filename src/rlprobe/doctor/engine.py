@@ -183,7 +183,7 @@ class Doctor:
             segments=int(rows > 0) + int(np.count_nonzero(np.diff(run.row_segments[:rows]))),
             state=manifest.state,
             verdict=verdict,
-            sentence=_sentence(verdict, findings, stop),
+            sentence=_sentence(verdict, findings, stop, reading.unreadable),
             incidents=incidents,
             findings=findings,
             checked=checked,
@@ -248,7 +248,9 @@ def _verdict(findings: tuple[Finding, ...], checked: tuple[str, ...], rows: int)
     return "healthy" if rows >= ENOUGH_ROWS and any(arms[id] != "exact" for id in checked) else "unknown"
 
 
-def _sentence(verdict: Verdict, findings: tuple[Finding, ...], rows: int) -> str:
+def _sentence(verdict: Verdict, findings: tuple[Finding, ...], rows: int, unreadable: int) -> str:
+    if verdict == "unknown" and unreadable:
+        return f"Too little could be read: {rows} rows; damaged frames, lines or files: {unreadable}."
     if verdict == "unknown":
         return f"Too little to say: {rows} rows, and no signature that needs a course of training could be checked."
     if verdict == "healthy":

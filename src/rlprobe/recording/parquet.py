@@ -47,9 +47,9 @@ class StepsFile:
         return [name for name in self.file.schema_arrow.names if name not in RESERVED]
 
     def groups(self) -> Iterator[Rows]:
-        """The row groups, oldest first."""
+        """The row groups, oldest first; read on one thread, because a second costs the CPU that it saves in time."""
         for index in range(self.file.num_row_groups):
-            yield rows_of(self.file.read_row_group(index))
+            yield rows_of(self.file.read_row_group(index, use_threads=False))
 
     def newer(self, position: Position) -> Iterator[Rows]:
         """The rows whose newest frame lies behind `position`; row groups without any are not read."""
@@ -60,7 +60,7 @@ class StepsFile:
             known = all(each is not None and each.has_min_max for each in (segment, sequence))
             if known and (segment.max < position[0] or (segment.max == position[0] and sequence.max <= position[1])):
                 continue
-            rows = rows_of(self.file.read_row_group(index))
+            rows = rows_of(self.file.read_row_group(index, use_threads=False))
             same = (rows.segments == position[0]) & (rows.sequences > position[1])
             yield rows.take((rows.segments > position[0]) | same)
 

@@ -107,6 +107,16 @@ def test_the_bound_of_a_standard_score_is_applied_only_where_settings_say_so() -
     assert not _found(columns_run(rows, settings={"group_size": 4}), "ADVANTAGE_INVALID")
 
 
+def test_a_kl_that_is_paid_token_by_token_may_take_advantages_beyond_the_groups_bound() -> None:
+    rows = {"reward_mean": course(0.2, 0.8, 40, noise=0.02), "advantage_max": np.full(40, 2.5)}
+    taught = rows | {"reward_with_kl_mean": rows["reward_mean"] - 3.0}
+    same = rows | {"reward_with_kl_mean": rows["reward_mean"]}
+    scaled = {"group_size": 4, "advantage_scaling": "group"}
+
+    assert not _found(columns_run(taught, settings=scaled), "ADVANTAGE_INVALID")
+    assert _alarms(columns_run(same, settings=scaled), "ADVANTAGE_INVALID")
+
+
 @pytest.mark.parametrize(("fraction", "severity"), [(0.05, None), (0.2, "warning"), (0.9, "critical")])
 def test_signs_against_the_reward_are_told_by_their_number(fraction: float, severity: str | None) -> None:
     rows = {"reward_mean": course(0.2, 0.8, 40, noise=0.02)}

@@ -9,6 +9,8 @@ from rlprobe.recording.run import BoolArray, FloatArray
 
 WINDOW = 10  # rows that the disagreement is averaged over; groups that fall silent agree with anything
 
+SAME = 1e-6  # reward; a mean with KL this near to the mean without it holds no KL term
+
 SIGNATURE = Signature(
     id="ADVANTAGE_INVALID",
     stage="advantages",
@@ -88,9 +90,14 @@ def _one(
 
 
 def _top(rows: Rows) -> FloatArray:
-    """(n,) largest size of an advantage in each row, NaN where none was logged."""
+    """(n,) largest size of an advantage in each row, NaN where none was logged or a KL term may be part of it.
+
+    A teacher's or a reference's KL that is paid token by token is no part of the group's standard scores.
+    """
     high, low = rows.series("advantage_max"), rows.series("advantage_min")
-    return np.fmax(np.where(high.fresh, high.values, np.nan), np.where(low.fresh, -low.values, np.nan))
+    top = np.fmax(np.where(high.fresh, high.values, np.nan), np.where(low.fresh, -low.values, np.nan))
+    apart = np.abs(rows.series("reward_with_kl_mean").values - rows.series("reward_mean").values)
+    return np.where(apart > SAME, np.nan, top)
 
 
 def _bound(rows: Rows) -> float:

@@ -127,6 +127,15 @@ def test_clipping_of_the_first_rows_and_of_whole_sequences_is_normal() -> None:
     assert _alarms(columns_run({"clip_fraction": _flat(0.6)}, settings={"clip_high": 0.2}), "CLIP_SATURATION")
 
 
+def test_an_unknown_clip_range_is_excused_by_a_reward_that_rises() -> None:
+    clip = _flat(0.4, 0.02)
+    rising = {"clip_fraction": clip, "reward_mean": course(0.2, 0.9, len(clip), noise=0.02)}
+    flat = {"clip_fraction": clip, "reward_mean": _flat(0.3, 0.02)}
+    assert not _found(columns_run(rising), "CLIP_SATURATION")
+    assert _alarms(columns_run(flat), "CLIP_SATURATION")
+    assert _alarms(columns_run(rising, settings={"clip_high": 0.2}), "CLIP_SATURATION")
+
+
 def test_a_ratio_that_repeats_one_large_value_sits_at_a_bound() -> None:
     assert _alarms(columns_run({"ratio_max": _flat(5.0)}), "CLIP_SATURATION")
     assert not _found(columns_run({"ratio_max": _flat(1.0)}), "CLIP_SATURATION")

@@ -1,6 +1,6 @@
 """Most of the gradient is clipped away: ratios lie far outside the range in which an update is trusted."""
 
-from numpy import where
+from numpy import isnan, where
 
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
@@ -15,9 +15,15 @@ SIGNATURE = Signature(
     severity="warning",
     arm="level",
     requires=("clip_fraction|ratio_max|ratio_mean",),
-    helps=("clip_fraction_low", "clip_fraction_high", "learning_rate"),
+    helps=("clip_fraction_low", "clip_fraction_high", "learning_rate", "reward_mean"),
     shows=("clip_fraction", "ratio_max", "ratio_mean", "reward_mean"),
     thresholds=(
+        Threshold(
+            "gain",
+            3.0,
+            "standard errors",
+            "where the clip range is unknown, a reward that rose by more says that clipping by design (GSPO) does no harm",
+        ),
         Threshold(
             "fraction",
             0.3,
@@ -62,7 +68,12 @@ def judge(rows: Rows) -> Judgement:
     clip, top, mean = rows.series("clip_fraction"), rows.series("ratio_max"), rows.series("ratio_mean")
     by_token = str(rows.setting("loss_type")).startswith("token")
     broad = by_token or not rows.number("clip_high", 1.0) < rows.limit("narrow")
-    clipped = (clip.values > rows.limit("fraction")) & (rows.observations("clip_fraction") > WARM_UP) & broad
+    unknown = rows.setting("clip_high") is None and rows.setting("clip_low") is None
+    gain = rows.change("reward_mean").z
+    early = isnan(gain) & (rows.observations("reward_mean") > 0)  # too few rewards to see whether they rise
+    learns = unknown & ((gain > rows.limit("gain")) | early)
+    settled = rows.observations("clip_fraction") > WARM_UP
+    clipped = (clip.values > rows.limit("fraction")) & settled & broad & ~learns
     # A ratio that had been large overflows; one that had been moderate is poisoned, which is another failure.
     overflow = (rows.nonfinite("ratio_max") > 0) & (rows.highest("ratio_max") > rows.limit("cap"))
     beyond = overflow | (top.values > rows.limit("ratio")) | _stuck(rows)

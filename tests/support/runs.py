@@ -1,15 +1,12 @@
 """Runs made of columns in memory, and the labelled real ones by name."""
 
-import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from rlprobe.opening import open_run
 from rlprobe.recording.run import Batch, Event, FloatArray, Manifest, MemoryFeed, Metadata, Run, batch_from_columns
-from tests.support.corpus import labels
+from tests.support.corpus import labels, opened
 
 
 def columns_run(
@@ -45,10 +42,7 @@ def real_run(name: str) -> Run:
     """A labelled real run; the test is skipped where the corpus is not to be had."""
     for label in labels():
         if label.id == name:
-            with tempfile.TemporaryDirectory() as folder:
-                path = Path(folder) / "run.jsonl"
-                path.write_bytes(label.text())
-                return open_run(path)
+            return opened(label)
     pytest.skip("the labelled real runs are not here")
 
 

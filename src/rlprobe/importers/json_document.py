@@ -6,6 +6,7 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -42,15 +43,36 @@ def read(path: Path, keys: Mapping[str, str] | None = None, run: int | None = No
     return RowFeed(str(path), NAME, DocumentRows(lambda: path), keys, run)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parsed:
+    """What one reading of a document gave: its rows, how many were none, and what stands beside them."""
+
+    rows: list[Row]
+    unreadable: int = 0
+    settings: dict[str, object] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def parse(document: object) -> Parsed:
+    """The rows of a document of rows, with the settings that trainer_state.json states beside them."""
+    settings: dict[str, object] = {}
+    if isinstance(document, dict) and "log_history" in document:
+        settings = {name: document[name] for name in _STATE_SETTINGS if _is_count(document.get(name))}
+    rows = rows_in(document)
+    return Parsed(rows=[row for row in rows if row is not None], unreadable=rows.count(None), settings=settings)
+
+
 class DocumentRows:
     """The rows of a document, read again when the file changes.
 
     Args:
         locate: tells which file it is; a newer one holds the rows of the older ones.
+        parse: what the decoded document holds.
     """
 
-    def __init__(self, locate: Callable[[], Path]) -> None:
+    def __init__(self, locate: Callable[[], Path], parse: Callable[[object], Parsed] = parse) -> None:
         self._locate = locate
+        self._parse = parse
         self._state: tuple[Path, int, int] | None = None
         self._rows: list[Row] = []
         self._given = 0
@@ -77,16 +99,12 @@ class DocumentRows:
         except (OSError, ValueError, RecursionError, zlib.error, EOFError):
             self.unreadable += 1
             return
-        rows = self._rows_of(document)
-        if len(rows) >= self._given:
-            self._rows = rows
-
-    def _rows_of(self, document: object) -> list[Row]:
-        if isinstance(document, dict) and "log_history" in document:
-            self.settings = {name: document[name] for name in _STATE_SETTINGS if _is_count(document.get(name))}
-        rows = rows_in(document)
-        self.unreadable += rows.count(None)
-        return [row for row in rows if row is not None]
+        parsed = self._parse(document)
+        self.unreadable += parsed.unreadable
+        self.settings = self.settings | parsed.settings
+        self.notes = parsed.notes
+        if len(parsed.rows) >= self._given:
+            self._rows = parsed.rows
 
 
 def rows_in(document: object) -> list[Row | None]:

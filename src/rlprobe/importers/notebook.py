@@ -4,13 +4,12 @@ A table is a run: a cell that trains again shows another. Of several the last is
 Settings come from a call such as `GRPOConfig(beta=0.04)` in a cell, parsed and never run.
 """
 
-import json
-import zlib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from rlprobe.importers.json_document import text_of
+from rlprobe.importers.json_document import DocumentRows, Parsed
 from rlprobe.importers.rows.aside import Aside
 from rlprobe.importers.rows.decode import Row
 from rlprobe.importers.rows.feed import RowFeed
@@ -37,52 +36,26 @@ def sniff(path: Path, head: bytes) -> bool:
 def read(path: Path, keys: Mapping[str, str] | None = None, run: int | None = None) -> Feed:
     """The feed of one of a notebook's runs; a notebook saved anew gives the rows that were added."""
     aside = Aside()
-    return RowFeed(str(path), NAME, _Rows(path, run, aside), keys, None, aside)
+    return RowFeed(str(path), NAME, DocumentRows(lambda: path, _Notebook(run, aside).parse), keys, None, aside)
 
 
-class _Rows:
-    """The rows of one run of a notebook."""
+@dataclass(frozen=True, slots=True)
+class _Notebook:
+    """Which of a notebook's runs is wanted, and where its settings go."""
 
-    def __init__(self, path: Path, run: int | None, aside: Aside) -> None:
-        self._path = path
-        self._run = run
-        self._aside = aside
-        self._state: tuple[int, int] | None = None
-        self._rows: list[Row] = []
-        self._given = 0
-        self.unreadable = 0
-        self.settings: Mapping[str, object] = {}
-        self.notes: tuple[str, ...] = ()
+    run: int | None
+    aside: Aside
 
-    def take(self, limit: int) -> list[Row]:
-        """The next rows."""
-        if self._given >= len(self._rows):
-            self._load()
-        taken = self._rows[self._given : self._given + limit]
-        self._given += len(taken)
-        return taken
-
-    def _load(self) -> None:
-        try:
-            now = self._path.stat().st_mtime_ns, self._path.stat().st_size
-            if now == self._state:
-                return
-            self._state = now
-            document = json.loads(text_of(self._path))
-        except (OSError, ValueError, RecursionError, zlib.error, EOFError):
-            self.unreadable += 1
-            return
+    def parse(self, document: object) -> Parsed:
+        """The rows of the wanted run; several runs are listed in a note."""
         cells = document.get("cells") if isinstance(document, dict) else None
         runs = [run for cell in cells or () if isinstance(cell, dict) for run in self._runs_of(cell)]
-        self.notes = _notes(runs, self._run)
-        place = len(runs) if self._run is None else self._run
-        rows = runs[place - 1] if 0 < place <= len(runs) else []
-        if len(rows) >= self._given:
-            self._rows = rows
+        place = len(runs) if self.run is None else self.run
+        return Parsed(rows=runs[place - 1] if 0 < place <= len(runs) else [], notes=_notes(runs, self.run))
 
     def _runs_of(self, cell: Mapping[str, object]) -> Iterator[list[Row]]:
         """The runs in the outputs of one cell; its source's settings are noted."""
-        self._aside.configuration.update(configuration_in(_joined(cell.get("source"))))
+        self.aside.configuration.update(configuration_in(_joined(cell.get("source"))))
         outputs = cell.get("outputs")
         printed = ""
         for output in outputs if isinstance(outputs, list) else ():
@@ -95,7 +68,7 @@ class _Rows:
             )
             yield from _runs_in(tables_in(html) if html else text_tables_in(plain, _STEP))
         yield from _runs_in(text_tables_in(printed, _STEP))
-        if rows := _printed(printed, self._aside):
+        if rows := _printed(printed, self.aside):
             yield rows
 
 

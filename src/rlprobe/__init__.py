@@ -1,4 +1,4 @@
-"""rlprobe: flight recorder and doctor for reinforcement-learning fine-tuning of language models.
+"""rlprobe: flight recorder, doctor and verifier for reinforcement-learning fine-tuning of language models.
 
 Every public name is loaded on first use, so that `import rlprobe` costs a training process nothing.
 """
@@ -14,20 +14,35 @@ if TYPE_CHECKING:
     from rlprobe.opening import open_run as open_run
     from rlprobe.recorder.recorder import Recorder as Recorder
     from rlprobe.recording.run import Run as Run
+    from rlprobe.verifier.engine import verify as verify
+    from rlprobe.verifier.pipeline import Pipeline as Pipeline
 
 __version__ = "1.0.0.dev0"
 
 _HOMES = {
     "Doctor": "rlprobe.doctor.engine",
+    "Pipeline": "rlprobe.verifier.pipeline",
     "Recorder": "rlprobe.recorder.recorder",
     "RlprobeCallback": "rlprobe.integrations.trl",
     "Run": "rlprobe.recording.run",
     "attach": "rlprobe.integrations.trl",
     "diagnose": "rlprobe.doctor.engine",
     "open_run": "rlprobe.opening",
+    "verify": "rlprobe.verifier.engine",
 }
 
-__all__ = ["Doctor", "Recorder", "RlprobeCallback", "Run", "__version__", "attach", "diagnose", "open_run"]
+__all__ = [
+    "Doctor",
+    "Pipeline",
+    "Recorder",
+    "RlprobeCallback",
+    "Run",
+    "__version__",
+    "attach",
+    "diagnose",
+    "open_run",
+    "verify",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -1,0 +1,224 @@
+"""Which role each parameter of a user's function plays: by explicit map, by name, and by position for the first ones."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from rlprobe.verifier.declared import Declared
+from rlprobe.verifier.roles import Role, roles
+
+# Values for required scalar parameters that nobody declared; each is the field's usual choice and is told in the report.
+USUAL: Mapping[str, object] = {
+    "group_size": 4,
+    "advantage_epsilon": 1e-6,
+    "temperature": 1.0,
+    "clip_low": 0.2,
+    "clip_high": 0.2,
+    "clip": 0.2,
+    "kl_coefficient": 0.04,
+    "gamma": 1.0,
+    "lam": 0.95,
+    "dpo_beta": 0.1,
+    "label_smoothing": 0.0,
+    "entropy_coefficient": 0.0,
+    "shift_mean": True,
+}
+_OFF = (None, 0, 0.0)
+
+
+class Unbindable(TypeError):
+    """A required parameter whose role is not known; the message names it and the way to map it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """One parameter and its role."""
+
+    parameter: str
+    role: str
+    how: str  # "map", "name", "position"
+    positional: bool
+    required: bool
+    annotation: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Binding:
+    """How a function is called.
+
+    Attributes:
+        bound: one entry a parameter that has a role, in the order of the signature.
+        constants: role -> value for scalar parameters that no check varies.
+        assumed: role -> value that neither the user nor a default gave.
+        extra: whether the function takes any further keyword (`**kwargs`).
+    """
+
+    slot: str
+    bound: tuple[Bound, ...]
+    constants: Mapping[str, object]
+    assumed: Mapping[str, object]
+    extra: bool
+
+    def takes(self, role: str) -> bool:
+        """Whether some parameter plays the role."""
+        return any(one.role == role for one in self.bound)
+
+    def arrange(self, values: Mapping[str, object]) -> tuple[list[object], dict[str, object]]:
+        """Positional and keyword arguments for values by role; what no parameter plays is left out."""
+        given = {**self.constants, **values}
+        positional: list[object] = []
+        keywords: dict[str, object] = {}
+        open_row = True
+        for one in self.bound:
+            if one.role not in given:
+                open_row = False
+            elif one.positional and open_row:
+                positional.append(given[one.role])
+            else:
+                keywords[one.parameter] = given[one.role]
+        return positional, keywords
+
+
+def bind(function: Callable[..., object], slot: str, given_map: Mapping[str, object], declared: Declared) -> Binding:
+    """The binding of a function.
+
+    Raises:
+        Unbindable: a required parameter has no role that can be told, or the function has no readable signature.
+    """
+    parameters = _parameters(function, slot)
+    mapped = _mapped(given_map, slot)
+    names = {parameter: role for role, parameter in mapped.items()}
+    known = roles(slot)
+    open_roles = [one for one in known if one.name not in mapped]
+    bound: list[Bound] = []
+    unknown: list[inspect.Parameter] = []
+    for parameter in parameters:
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        found, how = names.get(parameter.name), "map"
+        if found is None:
+            match = _by_name(parameter.name, open_roles)
+            found, how = (match.name if match else None), "name"
+            if match:
+                open_roles.remove(match)
+        if found is None:
+            unknown.append(parameter)
+        else:
+            bound.append(_bound(parameter, found, how))
+    bound += _by_position(unknown, parameters, open_roles, slot)
+    order = {parameter.name: index for index, parameter in enumerate(parameters)}
+    bound.sort(key=lambda one: order[one.parameter])
+    if not parameters or all(p.kind == p.VAR_POSITIONAL for p in parameters):
+        bound = [_anonymous(one) for one in known[: _usual_count(slot)]]
+    constants, assumed = _constants(bound, parameters, declared)
+    extra = any(parameter.kind == parameter.VAR_KEYWORD for parameter in parameters)
+    return Binding(slot=slot, bound=tuple(bound), constants=constants, assumed=assumed, extra=extra)
+
+
+def _parameters(function: Callable[..., object], slot: str) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError) as error:
+        raise Unbindable(
+            f"{slot}: the signature of {function!r:.80} cannot be read ({error}). Wrap it in a def."
+        ) from error
+
+
+def _mapped(given: Mapping[str, object], slot: str) -> dict[str, str]:
+    own = given.get(slot)
+    chosen = own if isinstance(own, Mapping) else given
+    known = {one.name for one in roles(slot)}
+    return {str(role): str(name) for role, name in chosen.items() if role in known and isinstance(name, str)}
+
+
+def _by_name(name: str, open_roles: list[Role]) -> Role | None:
+    wanted = name.lower().strip("_")
+    for candidate in open_roles:
+        if wanted == candidate.name:
+            return candidate
+    for candidate in open_roles:
+        if wanted in candidate.aliases:
+            return candidate
+    return None
+
+
+def _by_position(
+    unknown: list[inspect.Parameter], parameters: list[inspect.Parameter], open_roles: list[Role], slot: str
+) -> list[Bound]:
+    """Roles for required parameters with foreign names: the slot's own order, as long as it has an order."""
+    ordered = [one.name for one in roles(slot)[: _usual_count(slot)]]
+    found = []
+    for parameter in unknown:
+        if parameter.default is not parameter.empty:
+            continue
+        index = parameters.index(parameter)
+        role = ordered[index] if index < len(ordered) else ""
+        if parameter.kind == parameter.KEYWORD_ONLY or not any(one.name == role for one in open_roles):
+            raise Unbindable(
+                f'{slot}: the role of parameter "{parameter.name}" is not known. '
+                f'Say it: map={{"{slot}": {{ROLE: "{parameter.name}"}}}}, ROLE one of '
+                f"{', '.join(one.name for one in open_roles)}."
+            )
+        found.append(_bound(parameter, role, "position"))
+    return found
+
+
+def _usual_count(slot: str) -> int:
+    """How many leading roles have an order that everybody keeps."""
+    return {
+        "loss": 4,
+        "dpo_loss": 4,
+        "value_loss": 4,
+        "gae": 2,
+        "score": 3,
+        "completion_mask": 2,
+        "train_step": 0,
+        "reward": 1,
+        "decode": 1,
+    }.get(slot, 2)
+
+
+def _bound(parameter: inspect.Parameter, role: str, how: str) -> Bound:
+    annotation = "" if parameter.annotation is parameter.empty else str(parameter.annotation)
+    return Bound(
+        parameter=parameter.name,
+        role=role,
+        how=how,
+        positional=parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD),
+        required=parameter.default is parameter.empty,
+        annotation=annotation,
+    )
+
+
+def _anonymous(role: Role) -> Bound:
+    return Bound(parameter=role.name, role=role.name, how="position", positional=True, required=True, annotation="")
+
+
+def _constants(
+    bound: list[Bound], parameters: list[inspect.Parameter], declared: Declared
+) -> tuple[dict[str, object], dict[str, object]]:
+    """Scalars: what the user said where the parameter has no default or an "off" one, else the parameter's own default."""
+    defaults = {parameter.name: parameter.default for parameter in parameters}
+    constants: dict[str, object] = {}
+    assumed: dict[str, object] = {}
+    for one in bound:
+        role = one.role
+        said = _said(role, declared)
+        default = defaults.get(one.parameter)
+        if said is not None and (one.required or default in _OFF):
+            constants[role] = said
+        elif one.required and role in USUAL:
+            constants[role] = assumed[role] = USUAL[role]
+    return constants, assumed
+
+
+def _said(role: str, declared: Declared) -> object:
+    if role not in USUAL and role not in ("max_completion_tokens", "normalizer", "eos_id", "pad_id"):
+        return None
+    said = declared.get(role)
+    if role in ("clip", "clip_low", "clip_high"):
+        low, high = declared.clip()
+        said = high if role == "clip_high" else low
+    if role == "dpo_beta" and said is None:
+        said = declared.get("kl_coefficient")
+    return said

@@ -1,0 +1,101 @@
+"""The user's advantage function as (rewards[N], group_size) -> [N], whichever of the usual layouts it has."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from rlprobe.recording.run import FloatArray, IntArray
+from rlprobe.verifier.function import Function, RaisedError
+
+Layout = Literal["flat", "matrix", "tokens"]
+TOKENS = 3  # width of token-level rewards: the reward stands on the last one
+GROUPS = 3  # groups of a trial
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advantages:
+    """An advantage function with its layout.
+
+    Attributes:
+        function: the user's function with its form of arrays.
+        layout: "flat" takes [N], "matrix" [P,G], "tokens" [N,T] with a mask.
+        group_size: the size it was found to take; the only one where `any_size` is false.
+        any_size: whether group sizes may be varied.
+    """
+
+    function: Function
+    layout: Layout
+    group_size: int
+    any_size: bool
+
+    def __call__(
+        self, rewards: FloatArray, group_size: int | None = None, *, group_ids: IntArray | None = None
+    ) -> FloatArray:
+        """Advantages [N] of rewards [N]; groups are contiguous unless group_ids says otherwise.
+
+        Raises:
+            RaisedError: the function raised, or the result has not one number a sample.
+        """
+        values = self.arguments(rewards, group_size, group_ids=group_ids)
+        result = self.function(**values)
+        samples = len(rewards)
+        if self.layout == "tokens" or (result.ndim == 2 and result.shape[0] == samples and result.shape[1] != 1):
+            return result[:, 0] if result.shape[:1] == (samples,) else self._misshaped(result, values)
+        return result.reshape(-1) if result.size == samples else self._misshaped(result, values)
+
+    def arguments(
+        self, rewards: FloatArray, group_size: int | None = None, *, group_ids: IntArray | None = None
+    ) -> dict[str, object]:
+        """Arguments by role, as the function takes them."""
+        size = group_size or self.group_size
+        ids = np.arange(len(rewards)) // size if group_ids is None else group_ids
+        values: dict[str, object] = {"rewards": rewards, "group_size": size, "group_ids": ids}
+        if self.layout == "matrix":
+            values["rewards"] = rewards.reshape(-1, size)
+        if self.layout == "tokens":
+            token_level = np.zeros((len(rewards), TOKENS))
+            token_level[:, -1] = rewards
+            values["rewards"] = token_level
+            values["mask"] = np.ones_like(token_level, dtype=bool)
+        elif self.function.takes("mask"):
+            values["mask"] = np.ones(len(rewards), dtype=bool)
+        return {role: value for role, value in values.items() if self.function.takes(role)}
+
+    def _misshaped(self, result: FloatArray, values: dict[str, object]) -> FloatArray:
+        raise RaisedError(
+            self.function.slot,
+            f"no exception, but a result of shape {list(result.shape)}, expected one a sample",
+            values,
+        )
+
+
+def arranged(function: Function, group_size: int | None) -> Advantages:
+    """The function with the first layout that it answers with one number a sample.
+
+    Raises:
+        RaisedError: none; the error is that of the most likely layout.
+    """
+    by_parameter = function.takes("group_size") or function.takes("group_ids")
+    sizes = [group_size] if group_size else [4, 8, 2]
+    layouts: tuple[Layout, ...] = ("flat", "tokens", "matrix") if by_parameter else ("matrix", "flat", "tokens")
+    first: RaisedError | None = None
+    for layout in layouts:
+        for size in sizes:
+            candidate = Advantages(function=function, layout=layout, group_size=size, any_size=False)
+            if layout == "tokens" and not function.takes("mask"):
+                continue
+            rewards = np.arange(GROUPS * size, dtype=np.float64) % 5 / 4.0
+            try:
+                trial = candidate.arguments(rewards, size)
+                settled = function.negotiated(trial, lambda result: result is not None)
+                candidate = Advantages(function=settled, layout=layout, group_size=size, any_size=False)
+                candidate(rewards, size)
+            except RaisedError as error:
+                first = first or error
+                continue
+            return Advantages(
+                function=settled, layout=layout, group_size=size, any_size=by_parameter or layout == "matrix"
+            )
+    assert first is not None  # at least one layout was tried
+    raise first

@@ -1,0 +1,1 @@
+"""Live trainers as pipelines: one file a trainer family."""

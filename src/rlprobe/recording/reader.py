@@ -13,6 +13,7 @@ from rlprobe.recording.frames import journal_files
 from rlprobe.recording.layout import EVENTS, JOURNAL, LOCK, MANIFEST, SAMPLES, STEPS, parse_rank, rank_directory
 from rlprobe.recording.manifest import Document, UnreadableRecording, load_manifest, manifest_of, metadata_of
 from rlprobe.recording.run import Batch, BoolArray, Reading, Revision, Samples
+from rlprobe.recording.sample_blocks import SampleBlock, recorded_blocks
 from rlprobe.recording.samples import Chunk, gather, read_chunks
 from rlprobe.recording.tail import StepsTail
 
@@ -126,6 +127,10 @@ class RecordingFeed:
         rows = len(held["step"])  # type: ignore[arg-type]  # an array
         wanted = held if columns is None else {name: column for name, column in held.items() if name in columns}
         return Samples(columns=wanted, rows=rows)
+
+    def sample_blocks(self) -> list[SampleBlock]:
+        """Sample rows as Arrow blocks, in recorded order, without those that a rewind replaced."""
+        return recorded_blocks(self._root, self._steps.first_steps)
 
     def _read(self) -> list[Batch]:
         """New batches; the state is looked up first, so that a closed run is one whose rows were all read later."""

@@ -17,6 +17,7 @@ from rlprobe.recording.metrics import find
 
 if TYPE_CHECKING:
     from rlprobe.recording.replay import Moment
+    from rlprobe.recording.sample_blocks import SampleBlock
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -299,6 +300,16 @@ class Run:
     def samples(self, *, step: int | None = None, columns: tuple[str, ...] | None = None) -> Samples:
         """Sample rows of the whole run or of one step; empty when the source holds none."""
         return self._feed.samples(step=step, columns=columns)
+
+    def sample_blocks(self) -> "list[SampleBlock]":
+        """The same rows as Arrow blocks, for queries that need few columns of many rows."""
+        blocks = getattr(self._feed, "sample_blocks", None)
+        if blocks is not None:
+            return list(blocks())
+        from rlprobe.recording.sample_blocks import held_block  # it builds on Samples
+
+        samples = self.samples()
+        return [held_block(samples)] if len(samples) else []
 
     def replay(self, *, speed: float | None = None) -> "Iterator[Moment]":
         """Rows of steps, samples and events of the default view in the order in which they were recorded.

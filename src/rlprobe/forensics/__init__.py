@@ -1,0 +1,1 @@
+"""Questions about what a run recorded: which samples, how one prompt went, where two runs part. Renders nothing."""

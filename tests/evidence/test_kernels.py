@@ -60,14 +60,14 @@ def test_any_chunking_gives_the_same_numbers(name: str, x: np.ndarray, at: list[
 def test_level_evidence_and_counts_do_not_depend_on_chunks(mask: np.ndarray, at: list[int]) -> None:
     evidence, _ = level.level_evidence(mask, level.LevelState.start())
     count, _ = running.running_count(mask, running.CarryState.start())
-    rows = np.arange(len(mask)) * 2
-    streak, _ = running.streak_start(mask, rows, running.StreakState.start(), gap=2)
+    marks = np.where(mask, np.arange(len(mask)) * 2, -1)
+    streak, _ = running.streak_start(marks, running.StreakState.start(), gap=2)
     bet, counted, streaked = level.LevelState.start(), running.CarryState.start(), running.StreakState.start()
     parts: list[list[np.ndarray]] = [[], [], []]
     for chunk in _chunks(len(mask), at):
         one, bet = level.level_evidence(mask[chunk], bet)
         two, counted = running.running_count(mask[chunk], counted)
-        three, streaked = running.streak_start(mask[chunk], rows[chunk], streaked, gap=2)
+        three, streaked = running.streak_start(marks[chunk], streaked, gap=2)
         for part, value in zip(parts, (one, two, three), strict=True):
             part.append(value)
 

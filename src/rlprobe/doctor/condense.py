@@ -26,6 +26,7 @@ class Condensed:
         self.rows = 0
         self._taken = 0  # rows of the run that are in the condensed rows
         self._steps: IntArray = np.empty(0, dtype=np.int64)
+        self._nothing: FloatArray = np.empty(0)
 
     def extend(self, stop: int) -> int:
         """Take up the run's rows before `stop`; returns how many condensed rows there are now."""
@@ -53,19 +54,33 @@ class Condensed:
 
     def values(self, name: str) -> FloatArray:
         """(rows,) finite values (the block's mean, or its extreme for a min or max metric), NaN where there is none."""
-        return self._column(name).values[: self.rows]
+        column = self._column(name)
+        return self.nothing if column is None else column.values[: self.rows]
 
     def nonfinite(self, name: str) -> FloatArray:
         """(rows,) how many values of the row or block were logged as NaN or infinite."""
-        return self._column(name).nonfinite[: self.rows]
+        column = self._column(name)
+        return np.zeros(self.rows) if column is None or column.nonfinite is None else column.nonfinite[: self.rows]
 
     def observations(self, name: str) -> int:
         """How many condensed rows have a finite value of the metric."""
-        return self._column(name).observations
+        column = self._column(name)
+        return 0 if column is None else column.observations
 
-    def _column(self, name: str) -> "_Condensed":
+    @property
+    def nothing(self) -> FloatArray:
+        """(rows,) NaN: what is known of a metric that has no value yet. One array for all of them."""
+        if len(self._nothing) < self.rows:
+            self._nothing = np.full(max(self.rows, 2 * len(self._nothing)), np.nan)
+            self._nothing.setflags(write=False)
+        return self._nothing[: self.rows]
+
+    def _column(self, name: str) -> "_Condensed | None":
+        """The metric's condensed rows so far, None for one that the run does not have."""
         column = self._columns.get(name)
         if column is None:
+            if not self._run.has(name):
+                return None
             column = self._columns[name] = _Condensed(name)
         column.extend(self._run, self.rows)
         return column
@@ -88,7 +103,7 @@ class _Condensed:
         self.name = name
         self.aggregation = "mean" if metric is None else metric.aggregation
         self.values: FloatArray = np.empty(0)
-        self.nonfinite: FloatArray = np.empty(0)
+        self.nonfinite: FloatArray | None = None  # until there is one
         self.done = 0
         self.observations = 0
 
@@ -96,40 +111,65 @@ class _Condensed:
         if rows <= self.done:
             return
         if rows > len(self.values):
-            room = max(rows, 2 * len(self.values), 64) - len(self.values)
-            self.values = np.concatenate([self.values, np.empty(room)])
-            self.nonfinite = np.concatenate([self.nonfinite, np.empty(room)])
+            room = max(rows, 2 * len(self.values), 64) if self.done else rows
+            self.values = np.concatenate([self.values[: self.done], np.empty(room - self.done)])
+            if self.nonfinite is not None:
+                self.nonfinite = np.concatenate([self.nonfinite[: self.done], np.zeros(room - self.done)])
         whole = min(rows, FULL)
         if self.done < whole:
-            part = slice(self.done, whole)
-            values, finite, logged = _finite(run, self.name, part)
-            self.values[part] = np.where(finite, values, np.nan)
-            self.nonfinite[part] = logged & ~finite
+            self._rows(run, slice(self.done, whole))
         first = max(self.done, FULL)
         if first < rows:
             source = slice(FULL + (first - FULL) * BLOCK, FULL + (rows - FULL) * BLOCK)
             self._blocks(run, source, slice(first, rows))
-        self.observations += int(np.isfinite(self.values[self.done : rows]).sum())
+        self.observations += int(np.count_nonzero(np.isfinite(self.values[self.done : rows])))
         self.done = rows
 
+    def _rows(self, run: Run, part: slice) -> None:
+        values = run.column(self.name)[part]
+        self.values[part] = values
+        broken = part.start + np.flatnonzero(~np.isfinite(values))
+        if len(broken):
+            self.values[broken] = np.nan
+            self._count(broken, run.logged(self.name)[broken])
+
     def _blocks(self, run: Run, source: slice, target: slice) -> None:
-        flat, flat_finite, flat_logged = _finite(run, self.name, source)
-        values = flat.reshape(-1, BLOCK)
-        finite, logged = flat_finite.reshape(-1, BLOCK), flat_logged.reshape(-1, BLOCK)
-        count = finite.sum(axis=1)
-        if self.aggregation == "max":
-            block = np.where(finite, values, -np.inf).max(axis=1)
-        elif self.aggregation == "min":
-            block = np.where(finite, values, np.inf).min(axis=1)
-        else:
-            block = np.where(finite, values, 0.0).sum(axis=1) / np.maximum(count, 1)
-        self.values[target] = np.where(count > 0, block, np.nan)
-        self.nonfinite[target] = (logged & ~finite).sum(axis=1)
+        values = run.column(self.name)[source]
+        with np.errstate(invalid="ignore", over="ignore"):  # infinities of both signs, which are left out below
+            total = _halved(values, np.add)
+        kind = {"max": np.maximum, "min": np.minimum}.get(self.aggregation)
+        self.values[target] = total / BLOCK if kind is None else _halved(values, kind)
+        gaps = np.flatnonzero(~np.isfinite(total))  # blocks that lack a finite value: most runs have none
+        if len(gaps):
+            logged = run.logged(self.name)[source].reshape(-1, BLOCK)[gaps]
+            blocks = values.reshape(-1, BLOCK)[gaps]
+            finite = np.isfinite(blocks)
+            self.values[target.start + gaps] = _condensed(blocks, finite, self.aggregation)
+            self._count(target.start + gaps, (logged & ~finite).sum(axis=1))
+
+    def _count(self, where: IntArray, numbers: IntArray | BoolArray) -> None:
+        """Note how many values of those rows were logged and not finite."""
+        if self.nonfinite is None and numbers.any():
+            self.nonfinite = np.zeros(len(self.values))
+        if self.nonfinite is not None:
+            self.nonfinite[where] = numbers
 
 
-def _finite(run: Run, name: str, part: slice) -> tuple[FloatArray, BoolArray, BoolArray]:
-    if not run.has(name):  # a whole column of nothing would be made anew for every row
-        count = part.stop - part.start
-        return np.full(count, np.nan), np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
-    values = run.column(name)[part]
-    return values, np.isfinite(values), run.logged(name)[part]
+def _halved(values: FloatArray, pair: np.ufunc) -> FloatArray:
+    """Each block's sum or extreme by pairs of neighbours, so that no cut moves a bit of it."""
+    width = BLOCK
+    while width > 1:
+        values, width = pair(values[0::2], values[1::2]), width // 2
+    return values
+
+
+def _condensed(blocks: FloatArray, finite: BoolArray, aggregation: str) -> FloatArray:
+    """(k,) mean or extreme of the finite values of each block, NaN where there is none."""
+    count = finite.sum(axis=1)
+    if aggregation == "max":
+        values = np.where(finite, blocks, -np.inf).max(axis=1)
+    elif aggregation == "min":
+        values = np.where(finite, blocks, np.inf).min(axis=1)
+    else:
+        values = np.where(finite, blocks, 0.0).sum(axis=1) / np.maximum(count, 1)
+    return np.where(count > 0, values, np.nan)

@@ -10,7 +10,8 @@ from rlprobe.doctor.causes import flat_because, order
 from rlprobe.doctor.condense import Condensed
 from rlprobe.doctor.configuration import DEFAULT, Configuration
 from rlprobe.doctor.finding import Diagnosis, Finding, NotChecked, Reassurance, Verdict
-from rlprobe.doctor.rows import Memory, Rows
+from rlprobe.doctor.memory import Memory
+from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Judgement
 from rlprobe.doctor.telling import finding, reassurance
 from rlprobe.doctor.tracking import Track

@@ -4,15 +4,14 @@ Every array has one entry a row; where a metric was not logged in a row, its las
 no kernel sees the row. The same rows give the same answers however they are cut into chunks.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
-from rlprobe.doctor.condense import Condensed
 from rlprobe.doctor.evidence import blocks, halves, jump, level, rolling, running
-from rlprobe.recording.run import BoolArray, FloatArray, IntArray, Manifest, Metadata, Run
+from rlprobe.doctor.memory import Kernel, Memory, last_value, observation_count
+from rlprobe.recording.run import BoolArray, FloatArray, IntArray, Manifest, Metadata
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,33 +20,6 @@ class Series:
 
     values: FloatArray
     fresh: BoolArray
-
-
-class _Startable(Protocol):
-    @classmethod
-    def start(cls) -> Any: ...  # the kernel's own state type
-
-
-class Memory:
-    """What the engine carries from chunk to chunk for all signatures of one run."""
-
-    def __init__(self, run: Run, condensed: Condensed) -> None:
-        self.run = run
-        self.condensed = condensed
-        self.states: dict[tuple[str, str], Any] = {}  # kernel states, each known to its kernel only
-        self.nodes: dict[tuple[object, ...], _Node] = {}
-
-
-class _Node:
-    """A kernel's answers on one metric for every row so far, shared by all signatures that ask."""
-
-    __slots__ = ("arrays", "done", "fills", "state")
-
-    def __init__(self) -> None:
-        self.state: Any = None
-        self.arrays: dict[str, FloatArray] = {}
-        self.fills: dict[str, float] = {}
-        self.done = 0
 
 
 class Rows:
@@ -136,7 +108,7 @@ class Rows:
 
     def series(self, name: str) -> Series:
         """The metric's last finite value at each row (NaN before the first), and the rows that logged one."""
-        values = self._shared(name, None)[""]
+        values = self._shared(name, last_value)[""]
         raw = self._memory.condensed.values(name)[self.start : self.stop]
         return Series(values=values, fresh=~np.isnan(raw))
 
@@ -146,7 +118,7 @@ class Rows:
 
     def observations(self, name: str) -> FloatArray:
         """(n,) finite observations of the metric so far."""
-        return self._shared(name, _observation_count)[""]
+        return self._shared(name, observation_count)[""]
 
     def smooth(self, name: str, width: int = 5) -> FloatArray:
         """(n,) median of the metric's last `width` observations."""
@@ -199,15 +171,15 @@ class Rows:
 
     def carried_max(self, key: str, x: FloatArray) -> FloatArray:
         """(n,) largest x so far."""
-        return self._own(key, running.running_max, running.CarryState, x, np.ones(len(x), dtype=bool))
+        return self._own(key, running.running_max, running.CarryState, x, _all(x))
 
     def carried_min(self, key: str, x: FloatArray) -> FloatArray:
         """(n,) smallest x so far."""
-        return self._own(key, running.running_min, running.CarryState, x, np.ones(len(x), dtype=bool))
+        return self._own(key, running.running_min, running.CarryState, x, _all(x))
 
     def count(self, key: str, mask: BoolArray) -> FloatArray:
         """(n,) how many rows so far were True."""
-        return self._own(key, running.running_count, running.CarryState, mask, np.ones(len(mask), dtype=bool))
+        return self._own(key, running.running_count, running.CarryState, mask, _all(mask))
 
     def ever(self, key: str, mask: BoolArray) -> BoolArray:
         """(n,) whether any row so far was True."""
@@ -227,113 +199,29 @@ class Rows:
 
     def latch(self, key: str, mask: BoolArray, *, width: int) -> BoolArray:
         """(n,) whether the mask was True in one of the last `width` rows, this one included."""
-        return (
-            self._own(key, rolling.rolling_mean, rolling.WindowState, mask.astype(np.float64), _all(mask), width=width)
-            > 0
-        )
+        return self.recent(key, mask, _all(mask), width=width) > 0
 
     def streak(self, key: str, mask: BoolArray, fresh: BoolArray, *, gap: int = 2) -> IntArray:
         """(n,) row at which the present streak of True began (surviving `gap` False rows), -1 outside a streak."""
-        where = np.flatnonzero(fresh)
-        state = self._memory.states.get((self._scope, key), (running.StreakState.start(), -1))
-        found, carried = running.streak_start(mask[where], self.start + where, state[0], gap=gap)
-        out = _spread(found.astype(np.float64), where, len(mask), float(state[1])).astype(np.int64)
-        self._memory.states[(self._scope, key)] = (carried, int(out[-1]) if len(out) else state[1])
-        return out
+        marks = np.where(mask, self.index, -1)
+        return self._own(key, running.streak_start, running.StreakState, marks, fresh, gap=gap).astype(np.int64)
 
     def _own(
         self,
         key: str,
-        kernel: Callable[..., Any],  # (x, state, **parameters) -> (result, state)
-        state_type: type[_Startable],
-        x: Any,  # FloatArray or BoolArray, as the kernel wants it
+        kernel: Kernel,
+        state: type,
+        x: FloatArray | BoolArray | IntArray,
         fresh: BoolArray,
-        **parameters: object,
+        **parameters: int,
     ) -> FloatArray:
-        where = np.flatnonzero(fresh)
-        state, fill = self._memory.states.get(
-            (self._scope, key), (state_type.start(), _INITIAL.get(state_type, np.nan))
-        )
-        result, state = kernel(x[where], state, **parameters)
-        out = _spread(np.asarray(result, dtype=np.float64), where, len(x), fill)
-        self._memory.states[(self._scope, key)] = (state, float(out[-1]) if len(out) else fill)
-        return out
+        return self._memory.own((self._scope, key), kernel, state, x, fresh, **parameters)
 
-    def _shared(self, name: str, kernel: Callable[..., Any] | None, **parameters: object) -> dict[str, FloatArray]:
-        key = (kernel, name, *sorted(parameters.items()))
-        node = self._memory.nodes.get(key)
-        if node is None:
-            node = self._memory.nodes[key] = _Node()
-        if node.done < self.stop:
-            self._extend(node, name, kernel, parameters)
-        return {field: array[self.start : self.stop] for field, array in node.arrays.items()}
-
-    def _extend(self, node: _Node, name: str, kernel: Callable[..., Any] | None, parameters: dict[str, object]) -> None:
-        raw = self._memory.condensed.values(name)[node.done : self.stop]
-        where = np.flatnonzero(~np.isnan(raw))
-        if kernel is None:
-            result: Any = raw[where]
-        else:
-            if node.state is None:
-                node.state = _STATES[kernel].start()
-            result, node.state = kernel(raw[where], node.state, **parameters)
-        parts = (
-            {"": result}
-            if isinstance(result, np.ndarray)
-            else {f.name: getattr(result, f.name) for f in fields(result)}
-        )
-        for field, part in parts.items():
-            array = node.arrays.get(field)
-            if array is None or len(array) < self.stop:
-                grown = np.empty(max(self.stop, 64, 2 * (0 if array is None else len(array))))
-                if array is not None:
-                    grown[: node.done] = array[: node.done]
-                node.arrays[field] = array = grown
-            spread = _spread(part, where, len(raw), node.fills.get(field, np.nan))
-            array[node.done : self.stop] = spread
-            if len(spread):
-                node.fills[field] = float(spread[-1])
-        node.done = self.stop
+    def _shared(self, name: str, kernel: Kernel, **parameters: float) -> dict[str, FloatArray]:
+        """The kernel's answers on these rows, field by field."""
+        whole = self._memory.shared(name, kernel, self.stop, **parameters)
+        return {field: array[self.start : self.stop] for field, array in whole.items()}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _CountState:
-    count: int
-
-    @classmethod
-    def start(cls) -> "_CountState":
-        return cls(count=0)
-
-
-def _observation_count(x: FloatArray, state: _CountState) -> tuple[FloatArray, _CountState]:
-    return state.count + np.arange(1.0, len(x) + 1.0), _CountState(count=state.count + len(x))
-
-
-_STATES: dict[Callable[..., Any], type[_Startable]] = {
-    rolling.rolling_median: rolling.WindowState,
-    rolling.rolling_mean: rolling.WindowState,
-    rolling.rolling_quantile: rolling.WindowState,
-    rolling.lagged: rolling.WindowState,
-    running.baseline: running.BaselineState,
-    running.running_max: running.CarryState,
-    running.running_min: running.CarryState,
-    halves.early_late: halves.MomentsState,
-    blocks.block_fall: blocks.HistoryState,
-    _observation_count: _CountState,
-}
-_INITIAL: dict[type[_Startable], float] = {level.LevelState: -np.inf, jump.JumpState: -np.inf}
-
-
-def _all(mask: BoolArray) -> BoolArray:
-    return np.ones(len(mask), dtype=bool)
-
-
-def _spread(result: FloatArray, where: IntArray, length: int, fill: float) -> FloatArray:
-    """Put results at their rows and let each stand until the next one."""
-    if len(where) == length:
-        return np.asarray(result, dtype=np.float64)
-    last = np.full(length, -1, dtype=np.int64)
-    last[where] = np.arange(len(where))
-    last = np.maximum.accumulate(last) if length else last
-    padded = np.concatenate([[fill], result])
-    return np.asarray(padded[last + 1], dtype=np.float64)
+def _all(x: FloatArray | BoolArray) -> BoolArray:
+    return np.ones(len(x), dtype=bool)

@@ -74,8 +74,7 @@ def block_fall(x: FloatArray, state: HistoryState) -> tuple[Fall, HistoryState]:
     if len(m) == 0:
         return Fall(best=silent, start=silent, last=silent, noise=silent, z=silent), state
     width = np.maximum(SHORTEST, m // BLOCKS)
-    means, within = _blocks(m, width, state)
-    best, last = np.nanmax(means[:, 1:], axis=1), means[:, 0]
+    last, best, within = _blocks(m, width, state)
     around, phi = _noise((m * EARLY).astype(np.int64), state)
     variance = np.maximum(around * (1.0 + phi) / (1.0 - phi), within)
     floor = 1e-9 * (1.0 + abs(state.origin))  # rounding of a metric that never varies is no evidence
@@ -87,17 +86,26 @@ def block_fall(x: FloatArray, state: HistoryState) -> tuple[Fall, HistoryState]:
     return Fall(best=best, start=start, last=last, noise=noise, z=z), state
 
 
-def _blocks(m: IntArray, width: IntArray, state: HistoryState) -> tuple[FloatArray, FloatArray]:
-    """(rows, BLOCKS) means, newest block first, NaN where there is none; (rows,) mean variance within the others."""
-    size = width[:, None]
-    end = m[:, None] - size * np.arange(BLOCKS)
-    there = end >= size
-    end = np.where(there, end, size)
-    mean = (state.sums[end] - state.sums[end - size]) / size
-    square = (state.squares[end] - state.squares[end - size]) / size
-    variance = np.maximum(0.0, square - mean**2) * size / (size - 1)
-    within = np.nanmean(np.where(there, variance, np.nan)[:, 1:], axis=1)
-    return np.where(there, mean, np.nan), within
+def _blocks(m: IntArray, width: IntArray, state: HistoryState) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Mean of the newest block, highest mean of the others, and mean variance within those, one of each a row."""
+    upper, upper_square = state.sums[m], state.squares[m]
+    last = best = np.full(len(m), -np.inf)
+    within, blocks = np.zeros(len(m)), np.zeros(len(m))
+    for block in range(BLOCKS):
+        edge = m - (block + 1) * width
+        there = edge >= 0
+        edge = np.maximum(edge, 0)
+        lower, lower_square = state.sums[edge], state.squares[edge]
+        mean = (upper - lower) / width
+        if block == 0:
+            last = mean
+        else:
+            variance = np.maximum(0.0, (upper_square - lower_square) / width - mean**2) * width / (width - 1)
+            best = np.where(there, np.maximum(best, mean), best)
+            within += np.where(there, variance, 0.0)
+            blocks += there
+        upper, upper_square = lower, lower_square
+    return last, best, within / blocks
 
 
 def _noise(count: IntArray, state: HistoryState) -> tuple[FloatArray, FloatArray]:

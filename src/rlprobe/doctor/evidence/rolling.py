@@ -7,6 +7,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from rlprobe.recording.run import FloatArray
 
+_CELLS = 1 << 16  # values sorted at a time: half a megabyte, which stays near the processor
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowState:
@@ -24,24 +26,39 @@ def rolling_median(x: FloatArray, state: WindowState, *, width: int) -> tuple[Fl
     """Median of the last `width` observations; of all of them while there are fewer.
 
     Args:
-        x: (n,) finite observations, oldest first; n may be 0.
+        x: (n,) observations, oldest first, NaN passed over; n may be 0.
         state: from WindowState.start() or from the previous chunk.
         width: window length in observations, at least 1.
 
     Returns:
         (n,) medians, and the state for the next chunk.
     """
-    return _windowed(x, state, width, np.median)
-
-
-def rolling_mean(x: FloatArray, state: WindowState, *, width: int) -> tuple[FloatArray, WindowState]:
-    """Mean of the last `width` observations; of all of them while there are fewer. Arguments as rolling_median."""
-    return _windowed(x, state, width, np.mean)
+    return rolling_quantile(x, state, width=width, q=0.5)
 
 
 def rolling_quantile(x: FloatArray, state: WindowState, *, width: int, q: float) -> tuple[FloatArray, WindowState]:
     """Quantile q (a fraction) of the last `width` observations. Arguments as rolling_median."""
-    return _windowed(x, state, width, lambda a, axis: np.quantile(a, q, axis=axis))
+    joined, carried = _joined(x, state, width - 1, np.nan)
+    if len(x) == 0:
+        return np.empty(0), carried
+    windows, out = sliding_window_view(joined, width), np.empty(len(x))
+    stop, size = len(x), max(1, _CELLS // width)
+    if width == 5 and q == 0.5:
+        stop = min(stop, width - 1 - len(state.tail))  # the first windows have gaps
+        out[stop:] = _median5(windows[stop:])
+    for first in range(0, stop, size):
+        part = slice(first, min(stop, first + size))
+        out[part] = _quantiles(np.sort(windows[part], axis=1), q)
+    return out, carried
+
+
+def rolling_mean(x: FloatArray, state: WindowState, *, width: int) -> tuple[FloatArray, WindowState]:
+    """Mean of the last `width` observations; of all of them while there are fewer. Arguments as rolling_median, but
+    NaN makes every window NaN that holds it.
+    """
+    joined, carried = _joined(x, state, width - 1, 0.0)
+    seen = np.minimum(len(state.tail) + np.arange(1, len(x) + 1), width) if len(state.tail) < width - 1 else width
+    return _sums(joined, width) / seen, carried
 
 
 def lagged(x: FloatArray, state: WindowState, *, lag: int) -> tuple[FloatArray, WindowState]:
@@ -55,28 +72,48 @@ def lagged(x: FloatArray, state: WindowState, *, lag: int) -> tuple[FloatArray, 
     Returns:
         (n,) earlier observations, and the state for the next chunk.
     """
-    joined = np.concatenate([state.tail, x])
-    known = len(state.tail)
-    index = np.arange(known, len(joined)) - lag
-    out = np.where(index >= 0, joined[np.maximum(index, 0)], np.nan) if len(x) else np.empty(0)
-    return out, WindowState(tail=joined[max(0, len(joined) - lag) :].copy())
+    joined, carried = _joined(x, state, lag, np.nan)
+    return joined[: len(x)], carried
 
 
-def _windowed(x: FloatArray, state: WindowState, width: int, reduce: "object") -> tuple[FloatArray, WindowState]:
-    joined = np.concatenate([state.tail, x])
-    known = len(state.tail)
-    out = np.empty(len(x))
-    whole = max(0, width - 1 - known)  # observations of this chunk whose window is not yet full
-    for i in range(min(whole, len(x))):
-        out[i] = reduce(joined[: known + i + 1], axis=0)  # type: ignore[operator]  # numpy reducers, see callers
-    if len(x) > whole:
-        windows = sliding_window_view(joined, width)[-(len(x) - whole) :]
-        out[whole:] = _median5(windows) if reduce is np.median and width == 5 else reduce(windows, axis=1)  # type: ignore[operator]
-    return out, WindowState(tail=joined[max(0, len(joined) - (width - 1)) :].copy() if width > 1 else np.empty(0))
+def _joined(x: FloatArray, state: WindowState, length: int, fill: float) -> tuple[FloatArray, WindowState]:
+    """(length + n,) what came before, filled up where there was too little, and x; and the state for the next chunk."""
+    missing = length - len(state.tail)
+    joined = np.concatenate([np.full(missing, fill), state.tail, x])
+    first = max(missing, len(joined) - length)
+    return joined, WindowState(tail=joined[first:].copy())
+
+
+def _sums(joined: FloatArray, width: int) -> FloatArray:
+    """Sum of each window, put together from sums over powers of two: no history can blur it, and no cut moves a bit."""
+    count = len(joined) - width + 1
+    total, taken = np.zeros(count), 0
+    power, size = joined, 1
+    while True:
+        if width & size:
+            total += power[taken : taken + count]
+            taken += size
+        if 2 * size > width:
+            return total
+        power = power[:-size] + power[size:]
+        size *= 2
+
+
+def _quantiles(ordered: FloatArray, q: float) -> FloatArray:
+    """Quantile of each ascending row, NaN at its end left out."""
+    at = np.full(len(ordered), q * (ordered.shape[1] - 1))
+    gaps = np.flatnonzero(np.isnan(ordered[:, -1]))
+    at[gaps] = q * np.maximum(0, ordered.shape[1] - 1 - np.isnan(ordered[gaps]).sum(axis=1))
+    low = at.astype(np.int64)
+    rows, between = np.arange(len(ordered)), at - low
+    out = ordered[rows, low]
+    above = np.flatnonzero(between > 0)
+    out[above] += between[above] * (ordered[above, low[above] + 1] - out[above])
+    return out
 
 
 def _median5(windows: FloatArray) -> FloatArray:
-    """Median of five by a comparison network: twenty times quicker than a partition a row."""
+    """Median of five by a comparison network: twenty times quicker than sorting a row."""
     a, b, c, d, e = (windows[:, i] for i in range(5))
     low, high = np.minimum(a, b), np.maximum(a, b)
     low2, high2 = np.minimum(c, d), np.maximum(c, d)

@@ -94,25 +94,25 @@ class StreakState:
         return cls(count=0, since=-1, last_true=-(10**9))
 
 
-def streak_start(mask: BoolArray, rows: IntArray, state: StreakState, *, gap: int) -> tuple[IntArray, StreakState]:
+def streak_start(marks: IntArray, state: StreakState, *, gap: int) -> tuple[IntArray, StreakState]:
     """First row of the current streak of True observations; a streak survives up to `gap` False ones in a row.
 
     Args:
-        mask: (n,) one value an observation, oldest first; n may be 0.
-        rows: (n,) ascending row number of each observation.
+        marks: (n,) row number of each True observation, ascending, -1 for each False one, oldest first; n may be 0.
         state: from StreakState.start() or from the previous chunk.
         gap: False observations that a streak survives, at least 0.
 
     Returns:
         (n,) row at which the streak began, -1 outside a streak, and the state for the next chunk.
     """
-    n = len(mask)
-    if n == 0:
-        return np.empty(0, dtype=np.int64), state
+    n, mask = len(marks), marks >= 0
+    if state.since < 0 and not mask.any():  # also n == 0 of a run without a streak
+        return np.full(n, -1), StreakState(count=state.count + n, since=-1, last_true=state.last_true)
     index = state.count + np.arange(n)
     last = np.maximum.accumulate(np.concatenate([[state.last_true], np.where(mask, index, -(10**9))]))
     previous, last = last[:-1], last[1:]
     begins = mask & (index - previous > gap + 1)
-    since = np.maximum.accumulate(np.concatenate([[state.since], np.where(begins, rows, -1)]))[1:]
-    out = np.where(index - last <= gap, since, -1).astype(np.int64)
-    return out, StreakState(count=state.count + n, since=int(since[-1]), last_true=int(last[-1]))
+    since = np.maximum.accumulate(np.concatenate([[state.since], np.where(begins, marks, -1)]))
+    out = np.where(index - last <= gap, since[1:], -1)
+    last_true = int(last[-1]) if n else state.last_true
+    return out, StreakState(count=state.count + n, since=int(since[-1]), last_true=last_true)

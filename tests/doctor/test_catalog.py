@@ -11,7 +11,8 @@ import pytest
 from rlprobe.doctor import catalog
 from rlprobe.doctor.catalog import Entry, UnknownSignature, entries, entry, normals, page
 from rlprobe.doctor.condense import Condensed
-from rlprobe.doctor.rows import Memory, Rows
+from rlprobe.doctor.memory import Memory
+from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Judgement
 from rlprobe.lab import faults, variants
 from rlprobe.recording.metrics import METRICS, find

@@ -13,7 +13,8 @@ from rlprobe.doctor.condense import Condensed
 from rlprobe.doctor.engine import MOST_REASSURANCES, diagnose
 from rlprobe.doctor.normal import Normal
 from rlprobe.doctor.reassurance_page import page
-from rlprobe.doctor.rows import Memory, Rows
+from rlprobe.doctor.memory import Memory
+from rlprobe.doctor.rows import Rows
 from rlprobe.recording.metrics import METRICS, find
 from rlprobe.recording.run import Metadata, Run
 from tests.support.corpus import Label, labels

@@ -11,8 +11,11 @@ from rlprobe.cli.failure import Failure
 
 COMMANDS = {  # in the order of --help
     "doctor": "rlprobe.cli.doctor",
+    "verify": "rlprobe.cli.verify",
+    "watch": "rlprobe.cli.watch",
     "explain": "rlprobe.cli.explain",
     "ls": "rlprobe.cli.ls",
+    "samples": "rlprobe.cli.samples",
     "show": "rlprobe.cli.show",
     "import": "rlprobe.cli.import_",
     "validate": "rlprobe.cli.validate",
@@ -90,7 +93,7 @@ def _dispatch(words: list[str]) -> int:
 def _overview() -> str:
     listed = "".join(f"  {name:<10}{load(name).SUMMARY}\n" for name in COMMANDS)
     return (
-        "Flight recorder and doctor for reinforcement-learning fine-tuning of language models.\n\n"
+        "Flight recorder, doctor and verifier for reinforcement-learning fine-tuning of language models.\n\n"
         f"usage: rlprobe COMMAND ...\n\n{listed}\n"
         "  rlprobe COMMAND --help says more, with an example. rlprobe --version tells the version.\n"
     )

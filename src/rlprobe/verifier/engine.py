@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from rlprobe.verifier import catalog
 from rlprobe.verifier.function import RaisedError
-from rlprobe.verifier.outcome import STAGES, Outcome, failed, not_checkable
+from rlprobe.verifier.outcome import Outcome, failed, not_checkable
 from rlprobe.verifier.pipeline import Pipeline
 from rlprobe.verifier.report import Report, Result
 from rlprobe.verifier.state import preserved
@@ -26,7 +26,7 @@ def verify(target: object, *, only: str | None = None, seed: int = 0, budget_sec
         TypeError: target is neither.
         rlprobe.verifier.catalog.UnknownCheck: `only` names no check.
     """
-    pipeline = _as_pipeline(target)
+    pipeline = as_pipeline(target)
     subject = Subject(pipeline, seed=seed)
     deadline = time.monotonic() + budget_seconds
     results: list[Result] = []
@@ -68,7 +68,12 @@ def guarded(identity: str, run: Callable[[], Outcome], raised: dict[str, str]) -
         return not_checkable(f"the check itself failed: {type(error).__name__}: {error}")
 
 
-def _as_pipeline(target: object) -> Pipeline:
+def as_pipeline(target: object) -> Pipeline:
+    """A Pipeline as it is; a live trainer as one.
+
+    Raises:
+        TypeError: target is neither.
+    """
     if isinstance(target, Pipeline):
         return target
     if hasattr(target, "args") and hasattr(target, "model"):
@@ -78,6 +83,3 @@ def _as_pipeline(target: object) -> Pipeline:
     raise TypeError(
         f"verify: expected a Pipeline or a TRL trainer, got {type(target).__name__}. See `rlprobe verify --help`."
     )
-
-
-__all__ = ["STAGES", "guarded", "verify"]

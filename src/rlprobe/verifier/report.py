@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 
 import numpy as np
 
+from rlprobe.verifier.binding import Bound
 from rlprobe.verifier.outcome import STAGES, Check, Outcome, Status
 from rlprobe.verifier.repro import snippet
 from rlprobe.verifier.subject import Subject, Unavailable
@@ -157,9 +158,9 @@ class Report:
         """Checks with that status."""
         return sum(result.status == status for result in self.results)
 
-    def to_json(self) -> str:
-        """The report as JSON: stable ids and order, no clock, no machine; schema rlprobe.verify/1."""
-        tree = {
+    def to_json(self, change: object = None) -> str:
+        """The report as JSON: stable ids and order, no clock; schema rlprobe.verify/1. `change`: a compare.Change."""
+        tree: dict[str, object] = {
             "schema": SCHEMA,
             "ok": self.ok,
             "counts": {s: self.count(s) for s in ("pass", "fail", "warn", "not_checkable", "not_applicable")},
@@ -170,7 +171,9 @@ class Report:
             "declared": {name: _plain(value) for name, value in self.declared.items()},
             "seed": self.seed,
         }
-        return json.dumps(tree, indent=2, ensure_ascii=False, allow_nan=True) + "\n"
+        if is_dataclass(change) and not isinstance(change, type):
+            tree["change"] = asdict(change)
+        return json.dumps(tree, indent=2, allow_nan=False) + "\n"
 
 
 def _slots(check: Check) -> tuple[str, ...]:
@@ -202,12 +205,15 @@ def _bindings(subject: Subject) -> tuple[str, ...]:
         except Exception as error:
             lines.append(f"{slot}: {error}")
             continue
-        shown = [
-            f"{one.parameter} = {one.role}{' (by position)' if one.how == 'position' else ''}" for one in binding.bound
-        ]
+        shown = [_played(one) for one in binding.bound]
         shown += [f"{role} assumed {value}" for role, value in binding.assumed.items()]
         lines.append(f"{slot}: {', '.join(shown)}")
     return tuple(lines)
+
+
+def _played(bound: Bound) -> str:
+    role = bound.role if bound.parameter == bound.role else f"{bound.parameter} as {bound.role}"
+    return f"{role} (by position)" if bound.how == "position" else role
 
 
 def _plain(value: object) -> object:

@@ -153,7 +153,7 @@ def scalar(result: FloatArray) -> float:
 def shown(value: object, limit: int = 6) -> str:
     """A value in one short line, arrays with their first entries."""
     if isinstance(value, np.ndarray):
-        flat = value.reshape(-1)
+        flat = value.reshape(-1) + 0  # no -0
         told = ", ".join(f"{one:.6g}" if value.dtype.kind == "f" else str(one) for one in flat[:limit])
         return f"[{told}{', ...' if flat.size > limit else ''}]"
     return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -71,7 +71,7 @@ def load(path: str | Path) -> Configuration:
     except RecursionError:
         raise ConfigurationError(f"{where}: expected TOML, got nesting without end. Write one table an id.") from None
     for key in table:
-        if key not in ("sensitivity", "signatures"):
+        if key not in ("sensitivity", "signatures", "guardian"):  # the last is read by the guardian itself
             raise ConfigurationError(f"{where}: expected `sensitivity` or `signatures`, got {_shown(key)}. Remove it.")
     sensitivity = _number(table.get("sensitivity", 1.0), where, "sensitivity", 0.1, 10.0)
     chosen = table.get("signatures", {})

@@ -40,6 +40,15 @@ class ExpressionError(ValueError):
         self.problem, self.text, self.position = problem, text, position
 
 
+def pointed(error: ExpressionError, width: int = 76) -> str:
+    """The expression on one line and a caret under the place; of a long one, what stands around the place."""
+    text = "".join(character if character.isascii() and character.isprintable() else "?" for character in error.text)
+    start = max(0, min(error.position - width // 2, len(text) - width))
+    before, after = ("..." if start else ""), ("..." if start + width < len(text) else "")
+    caret = " " * (len(before) + error.position - start) + "^"
+    return f"  {before}{text[start : start + width]}{after}\n  {caret}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
     """One word: its kind, its value (a text without quotes and escapes), and where it stands."""

@@ -133,7 +133,7 @@ def ask(run: Run, question: Question) -> Answer:
             conditions=where,
             said=said,
             strata=checked.strata,
-            notes=notes,
+            notes=(told,) if checked.without else (),
         )
     order, ascending, said = _order(question, words)
     found = select(blocks, Query(where=where, sort=order, ascending=ascending, limit=question.limit), words)

@@ -74,7 +74,7 @@ def spot_check(
 
 
 def _strata(keys: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> list[IntArray]:
-    """Places of each level among ascending rewards: each has as many distinct ones, so that a frequent one hides none."""
+    """Places of each level among ascending rewards; each has as many distinct ones, so a frequent one hides none."""
     values, starts = np.unique(keys, return_index=True)
     levels = len(values) if len(values) <= FEW_VALUES else STRATA
     edges = starts[(len(values) * np.arange(levels)) // levels] if len(values) else starts

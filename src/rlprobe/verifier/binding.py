@@ -24,6 +24,7 @@ USUAL: Mapping[str, object] = {
     "shift_mean": True,
 }
 _OFF = (None, 0, 0.0)
+COLUMN = "column "  # a parameter of a reward function that takes a column of the data set
 
 
 class Unbindable(TypeError):
@@ -153,6 +154,9 @@ def _by_position(
             continue
         index = parameters.index(parameter)
         role = ordered[index] if index < len(ordered) else ""
+        if slot == "reward" and not any(one.name == role for one in open_roles):
+            found.append(_bound(parameter, COLUMN + parameter.name, "name"))
+            continue
         if parameter.kind == parameter.KEYWORD_ONLY or not any(one.name == role for one in open_roles):
             raise Unbindable(
                 f'{slot}: the role of parameter "{parameter.name}" is not known. '

@@ -70,8 +70,28 @@ class Function:
         Raises:
             RaisedError: the function raised.
         """
+        return _main(self.whole(**values))
+
+    def whole(self, **values: object) -> object:
+        """Everything that the function gives back, tuples and dicts as they are.
+
+        Raises:
+            RaisedError: the function raised.
+        """
         positional, keywords = self._arguments(values)
         return self._called(positional, keywords, values)
+
+    def changed(self, **values: object) -> tuple[str, ...]:
+        """Roles of the arrays that the function changed in place during one call.
+
+        Raises:
+            RaisedError: the function raised.
+        """
+        converted = self._converted(values)
+        before = {role: _copied(value) for role, value in converted.items()}
+        positional, keywords = self.binding.arrange(converted)
+        self._called(positional, keywords, values)
+        return tuple(role for role, value in converted.items() if not _same(before[role], value))
 
     def gradient(self, wrt: str, *, component: int | None = None, **values: object) -> FloatArray:
         """Derivative of the result (its sum, or one entry) by the argument of role `wrt`; zero if unconnected.
@@ -97,14 +117,14 @@ class Function:
         leaf.requires_grad_()
         positional, keywords = self.binding.arrange(converted)
         with torch.enable_grad():
-            result = self._called(positional, keywords, values)
+            result = _main(self._called(positional, keywords, values))
         if not isinstance(result, torch.Tensor) or not result.requires_grad:
             return None
         chosen = result.sum() if component is None else result.reshape(-1)[component]
         try:
             (found,) = torch.autograd.grad(chosen, leaf, allow_unused=True)
         except RuntimeError as error:
-            raise RaisedError(self.slot, _told(error, self.target), values) from error
+            raise RaisedError(self.slot, told(error, self.target), values) from error
         shape = np.asarray(values[wrt]).shape
         slope = np.zeros(shape) if found is None else to_numpy(found)
         return slope.sum(axis=-1) if slope.ndim > len(shape) else slope
@@ -174,8 +194,8 @@ class Function:
             if inspect.iscoroutine(result):
                 result = _awaited(result)
         except Exception as error:
-            raise RaisedError(self.slot, _told(error, self.target), values) from error
-        return _main(result)
+            raise RaisedError(self.slot, told(error, self.target), values) from error
+        return result
 
     def _numbers(self, result: object, values: Values) -> FloatArray:
         try:
@@ -214,6 +234,17 @@ def _spread(values: Values) -> object:
     return advantages if advantages.ndim == 2 else np.repeat(advantages[:, None], logprobs.shape[1], axis=1)
 
 
+def _copied(value: object) -> FloatArray | None:
+    """The numbers of an array as they are now; None for what is no array."""
+    if isinstance(value, list) or hasattr(value, "shape"):
+        return np.array(to_numpy(value))
+    return None
+
+
+def _same(before: FloatArray | None, value: object) -> bool:
+    return before is None or np.array_equal(before, to_numpy(value), equal_nan=True)
+
+
 def _main(result: object) -> object:
     if isinstance(result, Mapping):
         for name in PREFERRED:
@@ -233,7 +264,7 @@ def _awaited(coroutine: object) -> object:
     return asyncio.run(coroutine)  # type: ignore[arg-type]  # inspect.iscoroutine told it is one
 
 
-def _told(error: Exception, target: object) -> str:
+def told(error: Exception, target: object) -> str:
     """The error in one line with the user's own line, not ours."""
     home = location(target).rpartition(":")[0]
     frames = traceback.extract_tb(error.__traceback__)

@@ -96,6 +96,7 @@ def failed(
     example: Mapping[str, object] | None = None,
     fingerprint: str = "",
     fix: str = "",
+    where: str = "",
 ) -> Outcome:
     """The invariant is violated by the function in `slot`."""
     return Outcome(
@@ -107,6 +108,7 @@ def failed(
         example=example or {},
         fingerprint=fingerprint,
         fix=fix,
+        where=where,
     )
 
 

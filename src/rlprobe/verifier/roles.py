@@ -180,6 +180,12 @@ _CLIP = Role("clip", "", "scalar", _EPS)
 _KL_COEFFICIENT = Role("kl_coefficient", "", "scalar", _BETA)
 _GAMMA = Role("gamma", "", "scalar", ("discount", "discount_factor"))
 _LAM = Role("lam", "", "scalar", ("lambd", "lambda", "lmbda", "gae_lambda", "lam_", "gae_lam"))
+_KEEP = Role(
+    "completion_tokens",
+    "",
+    "scalar",
+    ("logits_to_keep", "num_logits_to_keep", "completion_length", "completion_len", "response_length", "keep"),
+)
 _EPSILON = Role("advantage_epsilon", "", "scalar", ("eps", "epsilon", "std_eps", "adv_eps"))
 
 # The order of a slot's roles is the order in which unnamed parameters are taken.
@@ -196,10 +202,10 @@ ROLES: Mapping[str, tuple[Role, ...]] = {
     "value_loss": (Role("values", "BT", "float", _VALUES), Role("old_values", "BT", "float", ("old_value", "values_old", "old_vpreds", "cliprange_values", "rollout_values", "v_old", "old_v")), Role("returns", "BT", "float", ("ret", "return_", "targets", "target", "value_targets", "r")), _T_MASK, Role("clip", "", "scalar", ("cliprange_value", "value_clip", "clip_range", "clip_eps", "eps", "epsilon", "value_clip_range", "cliprange", "clip_value", "eps_clip"))),
     "entropy": (Role("logits", "BTV", "float", ("logit", "x", "scores", "lm_logits")), _T_MASK, _TEMPERATURE),
     "reward": (Role("completions", "", "object", ("completion", "responses", "response", "texts", "text", "outputs", "output", "solution_str", "answers_text", "generations", "generation", "pred", "preds", "prediction", "predictions")), Role("prompts", "", "object", ("prompt", "question", "questions", "queries", "query")), Role("completion_ids", "", "object", ("completions_ids",))),
-    "decode": (Role("ids", "", "object", ("token_ids", "completion_ids", "tokens", "sequences", "output_ids", "response_ids", "batch", "completions")), Role("tokenizer", "", "object", ("tok", "processing_class", "processor")), Role("mask", "", "mask", _MASK)),
-    "score": (Role("model", "", "object", ("policy", "net", "actor")), Role("ids", "BT", "int", _IDS), Role("mask", "BT", "mask", _MASK), _TEMPERATURE),
+    "decode": (Role("ids", "", "object", ("token_ids", "completion_ids", "tokens", "sequences", "output_ids", "response_ids", "batch", "completions", "text", "texts", "completion", "response", "output", "outputs", "generated", "generated_ids", "input_ids", "sequence", "raw")), Role("tokenizer", "", "object", ("tok", "processing_class", "processor")), Role("mask", "", "mask", _MASK)),
+    "score": (Role("model", "", "object", ("policy", "net", "actor")), Role("ids", "BT", "int", _IDS), Role("mask", "BT", "mask", _MASK), _TEMPERATURE, _KEEP, Role("positions", "BT", "int", ("position_ids", "pos", "position")), Role("segments", "BT", "int", ("segment_ids", "sequence_ids", "seq_ids", "document_ids", "doc_ids", "row_ids"))),
     "engine_logprobs": (Role("ids", "BT", "int", _IDS), Role("mask", "BT", "mask", _MASK)),
-    "train_step": (Role("model", "", "object", ("policy", "net", "actor")), Role("optimizer", "", "object", ("opt", "optim")), Role("ids", "BT", "int", ("batch", *_IDS)), Role("mask", "BT", "mask", _MASK), Role("advantages", "B", "float", _ADVANTAGES), Role("ref_model", "", "object", ("reference", "ref", "reference_model"))),
+    "train_step": (Role("model", "", "object", ("policy", "net", "actor")), Role("optimizer", "", "object", ("opt", "optim")), Role("ids", "BT", "int", ("batch", *_IDS)), Role("mask", "BT", "mask", _MASK), Role("advantages", "B", "float", _ADVANTAGES), Role("ref_model", "", "object", ("reference", "ref", "reference_model")), _KEEP, Role("old_logprobs", "BT", "float", _OLD), Role("ref_logprobs", "BT", "float", _REF)),
 }
 # fmt: on
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from rlprobe.integrations.beside import Guardian
 from rlprobe.integrations.guard import HookGuard
 from rlprobe.integrations.trl_callback import AVAILABLE, INSTALL, RlprobeCallback, SessionCallback, open_recorder
 from rlprobe.integrations.trl_settings import algorithm_of, describe
@@ -22,7 +23,9 @@ __all__ = ["Attachment", "RlprobeCallback", "attach"]
 SUPPORTED = ("grpo", "rloo")
 
 
-def attach(trainer: object, run_dir: str | Path, *, capture: Capture = "default") -> "Attachment":
+def attach(
+    trainer: object, run_dir: str | Path, *, capture: Capture = "default", halt: bool | str | Path = False
+) -> "Attachment":
     """Record a GRPOTrainer or RLOOTrainer of TRL into `run_dir`. Call it before `trainer.train()`.
 
     Nothing is changed in what the trainer computes: logs and weights are bit-identical with and without.
@@ -32,6 +35,8 @@ def attach(trainer: object, run_dir: str | Path, *, capture: Capture = "default"
         run_dir: directory of the recording; one that exists is continued with a new segment.
         capture: "scalars" records metrics alone; "samples" also chosen samples of each step; "tokens" those with their
             per-token arrays; "default" the same within a budget; "all" every sample with its tokens.
+        halt: True starts `rlprobe watch RUN --halt` beside training: it tells what goes wrong, and asks training to
+            halt where its policy allows it (docs/watching.md). A path names the doctor.toml with that policy.
 
     Returns:
         The attachment; `close()` it when the run is over, or let the end of the process do it.
@@ -50,7 +55,8 @@ def attach(trainer: object, run_dir: str | Path, *, capture: Capture = "default"
         raise ValueError(f"attach: expected capture to be one of {', '.join(CAPTURES)}, got {capture!r}. Choose one.")
     if getattr(trainer, "_rlprobe", None) is not None:
         raise TypeError("attach: expected a trainer without a recorder, got one that has it. Close the first one.")
-    return Attachment(trainer, Path(run_dir), capture=capture)  # type: ignore[arg-type]  # the algorithm vouches for its shape
+    guardian = None if halt is False else Guardian(Path(run_dir), None if halt is True else Path(halt))
+    return Attachment(trainer, Path(run_dir), capture=capture, guardian=guardian)  # type: ignore[arg-type]  # the algorithm vouches for its shape
 
 
 class Attachment:
@@ -60,8 +66,11 @@ class Attachment:
         recorder: for events and metrics of your own; None on ranks that do not record.
     """
 
-    def __init__(self, trainer: "Trainer", run_dir: Path, *, capture: Capture) -> None:
+    def __init__(
+        self, trainer: "Trainer", run_dir: Path, *, capture: Capture, guardian: Guardian | None = None
+    ) -> None:
         self._trainer, self._run_dir, self._capture = trainer, run_dir, capture
+        self._guardian = guardian
         self._guard = HookGuard(self._report)
         self.recorder: Recorder | None = None
         self._session: Session | None = None
@@ -79,6 +88,8 @@ class Attachment:
         if self.recorder is not None:
             self.recorder.close()
             self.recorder = None
+            if self._guardian is not None and self._trained:
+                self._guardian.wait()
 
     def __enter__(self) -> "Attachment":
         return self
@@ -135,6 +146,8 @@ class Attachment:
             self.recorder.close()
             self.recorder = self._session.recorder = self._new_recorder()
         self._trained = True
+        if self._guardian is not None and self.recorder is not None:
+            self._guardian.start()
 
     def _crashed(self, error: BaseException) -> None:
         """Record it and close: whoever catches the error may train again, in a new segment."""

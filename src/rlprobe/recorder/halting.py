@@ -24,6 +24,13 @@ class HaltRequest:
     fields: dict[str, object] = field(default_factory=dict)
     _next: float = 0.0
 
+    @property
+    def told(self) -> str:
+        """The reason, and where to go back to, as one line for a log."""
+        back = self.fields.get("rollback_checkpoint") or self.fields.get("rollback_step")
+        text = self.reason if back is None else f"{self.reason}; roll back to checkpoint {str(back)[:500]}"
+        return "".join(character if character.isprintable() else " " for character in text)
+
     def look(self) -> bool:
         """Whether training is asked to stop."""
         now = time.monotonic()

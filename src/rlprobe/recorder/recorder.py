@@ -4,6 +4,7 @@ Nothing here raises into training once a Recorder is constructed, waits for a di
 type: calls copy what could change and hand it over; everything else is the writer thread's.
 """
 
+import logging
 import time
 import uuid
 from collections.abc import Mapping, Sequence
@@ -27,6 +28,8 @@ from rlprobe.recording.layout import rank_directory
 from rlprobe.recording.run import Metadata, State
 
 __all__ = ["Recorder", "RecorderError", "RunInUse"]
+
+log = logging.getLogger("rlprobe")
 
 _METRIC_BYTES = 56  # bytes of memory that one metric of a dict takes in the queue, about
 _ITEM_BYTES = 256  # bytes of memory that an item takes besides what it holds, about
@@ -212,8 +215,9 @@ class Recorder:
         """Whether a guardian asks training to stop. Cheap: the file is looked at every half second at most."""
         before = self._halt.asked
         asked = self._halt.look()
-        if asked and not before:
+        if asked and not before and not self._inert:
             self.log_event("halt", None, **{**self._halt.fields, "reason": self._halt.reason})
+            log.warning("rlprobe: training is asked to halt: %s", self._halt.told)
         return asked
 
     @property

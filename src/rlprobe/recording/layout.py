@@ -88,7 +88,7 @@ EVENT_KINDS: tuple[EventKind, ...] = (
     EventKind("crash", "error, traceback, thread", "An exception that nobody caught."),
     EventKind("signal", "signal", "The process received a signal that ends it."),
     EventKind("resume", "from_step", "A new segment continues the run."),
-    EventKind("halt", "reason, findings", "Training is asked to stop."),
+    EventKind("halt", "those of control.json", "Training is asked to stop."),
     EventKind("dropped", "rows, bytes, reason", "Rows that were not recorded since the last event of this kind."),
     EventKind("alert", "finding, url", "A message was sent."),
     EventKind("closed", "", "The segment was closed in order."),

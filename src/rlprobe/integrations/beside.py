@@ -1,0 +1,86 @@
+"""The guardian beside training: `rlprobe watch RUN --halt` as a process of its own, spawned, never forked.
+
+Training shares nothing with it but the run's directory. It ends by itself when the run ends or when this process does;
+whatever happens to it, training goes on.
+"""
+
+import logging
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import rlprobe
+
+log = logging.getLogger("rlprobe")
+
+LOG = "guardian.log"  # in the run's directory: what the watch prints
+_LAST_SECONDS = 30.0  # how long a run that is closed waits for the watch's last messages
+_NO_FAULT = frozenset((0, 1, 3))  # exit codes of a watch that did its job, whatever it found
+
+
+class Guardian:
+    """A watch beside this process.
+
+    Args:
+        run_dir: the recording, open already.
+        config: a doctor.toml with a section [guardian]; None for the defaults.
+    """
+
+    def __init__(self, run_dir: Path, config: Path | None = None) -> None:
+        self._run_dir, self._config = run_dir, config
+        self._reaper: threading.Thread | None = None
+        self._again = False  # a new segment began while the watch of the last one was at work
+
+    def start(self) -> None:
+        """Start the watch; where one is at work, another follows it. Raises nothing."""
+        self._again = self._reaper is not None and self._reaper.is_alive()
+        if not self._again:
+            self._reaper = threading.Thread(target=self._attend, name="rlprobe-guardian", daemon=True)
+            self._reaper.start()
+
+    def wait(self, timeout: float = _LAST_SECONDS) -> bool:
+        """Wait until the watch has told the end of a closed run; False when that took too long."""
+        if self._reaper is not None:
+            self._reaper.join(timeout)
+        return self._reaper is None or not self._reaper.is_alive()
+
+    def _attend(self) -> None:
+        """Spawn the watch and wait for its end, so that no zombie stays; training without a guardian goes on."""
+        while True:
+            self._again = False
+            try:
+                code = self._spawn().wait()
+            except Exception as error:  # no interpreter, no memory, no rights: said, and left at that
+                log.warning("rlprobe: the guardian could not be started (%s: %s)", type(error).__name__, error)
+                return
+            if code not in _NO_FAULT:
+                log.warning("rlprobe: the guardian ended with code %d (%s in the run says why)", code, LOG)
+            if not self._again:
+                return
+
+    def _spawn(self) -> "subprocess.Popen[bytes]":
+        config = [] if self._config is None else ["--config", str(self._config)]
+        words = ["watch", str(self._run_dir), "--halt", "--plain", "--beside", str(os.getpid()), *config]
+        descriptor = os.open(self._run_dir / LOG, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        try:
+            return subprocess.Popen(
+                [sys.executable, "-P", "-m", "rlprobe", *words],
+                stdin=subprocess.DEVNULL,
+                stdout=descriptor,
+                stderr=descriptor,
+                env=_environment(),
+                start_new_session=True,  # Ctrl-C is training's: the watch stays to tell the end
+            )
+        finally:
+            os.close(descriptor)
+
+
+def _environment() -> dict[str, str]:
+    """This process's variables; a checkout that is not installed is named, since -P leaves out the current folder."""
+    home = Path(rlprobe.__file__).resolve().parents[1]
+    variables = dict(os.environ)
+    if home.name not in ("site-packages", "dist-packages"):
+        variables["PYTHONPATH"] = os.pathsep.join(filter(None, (str(home), variables.get("PYTHONPATH"))))
+    return variables

@@ -218,6 +218,7 @@ def prepare(target: object, slot: str, given_map: Mapping[str, object], declared
 
 def location(target: object) -> str:
     """ "file.py:12" of a callable; "" where it has none."""
+    target = getattr(target, "stands_for", target)
     plain = inspect.unwrap(target) if callable(target) else target
     plain = getattr(plain, "func", plain)
     code = getattr(plain, "__code__", None) or getattr(vars(type(plain)).get("__call__"), "__code__", None)

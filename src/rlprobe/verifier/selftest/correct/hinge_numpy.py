@@ -1,0 +1,14 @@
+"""The hinge loss of preference pairs (SLiC, 2023) in numpy."""
+
+import numpy as np
+
+from rlprobe.verifier.pipeline import Pipeline
+
+
+def hinge(chosen, rejected, ref_chosen, ref_rejected, beta=0.5):
+    margin = (chosen - ref_chosen) - (rejected - ref_rejected)
+    return np.mean(np.maximum(0.0, 1.0 - beta * margin))
+
+
+def make():
+    return Pipeline(dpo_loss=hinge, declare={"dpo_loss_type": "hinge"})

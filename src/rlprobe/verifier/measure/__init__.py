@@ -1,0 +1,1 @@
+"""Measuring that several checks share: what a user's function does, before anything is compared."""

@@ -3,11 +3,13 @@
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Literal
 
 import numpy as np
 
 from rlprobe.recording.run import FloatArray
+from rlprobe.verifier.unwrapping import plain_function
 
 Framework = Literal["torch", "numpy", "jax", "list"]
 MaskKind = Literal["bool", "float", "int"]
@@ -117,21 +119,11 @@ def _frameworks(function: Callable[..., object]) -> list[Framework]:
 def _spoken(function: Callable[..., object]) -> set[str]:
     """Names of array frameworks that the function's module has imported."""
     seen: set[str] = set()
-    plain: object = function
-    for _ in range(8):  # partials and decorators, one in the other
-        inner = getattr(plain, "__wrapped__", None) or getattr(plain, "func", None)
-        if inner is None:
-            break
-        plain = inner
-    if not hasattr(plain, "__globals__") and callable(plain):
-        plain = getattr(plain, "__func__", plain.__call__)
-    code_globals = getattr(plain, "__globals__", None) or getattr(getattr(plain, "__func__", None), "__globals__", {})
-    names = set(getattr(getattr(plain, "__code__", None), "co_names", ()))
+    plain = plain_function(function)
+    names = set(plain.__code__.co_names) if plain is not None else set()
     seen.update(names & {"torch", "jax"})  # an import inside the function
-    for value in list(code_globals.values()):
-        module = (
-            getattr(value, "__name__", "") if type(value).__name__ == "module" else getattr(value, "__module__", "")
-        )
+    for value in list(plain.__globals__.values()) if plain is not None else []:
+        module = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", "")
         top = str(module or "").partition(".")[0]
         if top in ("torch", "jax"):
             seen.add(top)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from rlprobe.verifier.declared import Declared
 from rlprobe.verifier.roles import Role, roles
+from rlprobe.verifier.unwrapping import parameters_of
 
 # Values for required scalar parameters that nobody declared; each is the field's usual choice and is told in the report.
 USUAL: Mapping[str, object] = {
@@ -118,7 +119,7 @@ def bind(function: Callable[..., object], slot: str, given_map: Mapping[str, obj
 
 def _parameters(function: Callable[..., object], slot: str) -> list[inspect.Parameter]:
     try:
-        return list(inspect.signature(function).parameters.values())
+        return parameters_of(function)
     except (TypeError, ValueError) as error:
         raise Unbindable(
             f"{slot}: the signature of {function!r:.80} cannot be read ({error}). Wrap it in a def."

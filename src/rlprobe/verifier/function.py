@@ -13,6 +13,7 @@ from rlprobe.verifier.arrays import Convention, Values, conventions, convert, to
 from rlprobe.verifier.binding import Binding, bind
 from rlprobe.verifier.declared import Declared
 from rlprobe.verifier.roles import roles
+from rlprobe.verifier.unwrapping import plain_function
 
 STEP = 1e-6  # central differences; near the optimum for float64, Numerical Recipes 3rd ed., 5.7
 PREFERRED = ("loss", "advantages", "log_probs", "logprobs", "entropy", "rewards")  # keys of a result that is a dict
@@ -146,6 +147,20 @@ class Function:
             slope[index] = (sides[0] - sides[1]) / (2 * width)
         return slope.reshape(base.shape)
 
+    def altered(self, **values: object) -> tuple[str, ...]:
+        """Roles whose array the function changed in place during a call.
+
+        Raises:
+            RaisedError: the function raised.
+        """
+        handed = self._converted(values)
+        before = {role: to_numpy(value) for role, value in handed.items() if isinstance(values.get(role), np.ndarray)}
+        positional, keywords = self.binding.arrange(handed)
+        self._called(positional, keywords, values)
+        return tuple(
+            role for role, kept in before.items() if not np.array_equal(kept, to_numpy(handed[role]), equal_nan=True)
+        )
+
     def negotiated(self, trial: Values, accepts: Callable[[object], bool]) -> "Function":
         """The same function with the first form of arrays that it takes without an error on a trial input.
 
@@ -218,11 +233,8 @@ def prepare(target: object, slot: str, given_map: Mapping[str, object], declared
 
 def location(target: object) -> str:
     """ "file.py:12" of a callable; "" where it has none."""
-    target = getattr(target, "stands_for", target)
-    plain = inspect.unwrap(target) if callable(target) else target
-    plain = getattr(plain, "func", plain)
-    code = getattr(plain, "__code__", None) or getattr(vars(type(plain)).get("__call__"), "__code__", None)
-    return "" if code is None else f"{code.co_filename}:{code.co_firstlineno}"
+    plain = plain_function(getattr(target, "stands_for", target))
+    return "" if plain is None else f"{plain.__code__.co_filename}:{plain.__code__.co_firstlineno}"
 
 
 def speaks_torch(function: Function) -> bool:

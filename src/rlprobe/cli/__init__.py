@@ -14,6 +14,7 @@ COMMANDS = {  # in the order of --help
     "verify": "rlprobe.cli.verify",
     "watch": "rlprobe.cli.watch",
     "explain": "rlprobe.cli.explain",
+    "report": "rlprobe.cli.report",
     "ls": "rlprobe.cli.ls",
     "samples": "rlprobe.cli.samples",
     "show": "rlprobe.cli.show",

@@ -11,6 +11,7 @@ from rlprobe.recording.run import BoolArray, FloatArray, IntArray, Run
 
 FULL = 32_768  # rows that are judged one by one
 BLOCK = 8  # rows a block after that
+AT_ONCE = 8192  # blocks that are taken up at once: half a megabyte of rows, which stays near the processor
 
 
 class Condensed:
@@ -119,33 +120,31 @@ class _Condensed:
         if self.done < whole:
             self._rows(run, slice(self.done, whole))
         first = max(self.done, FULL)
-        if first < rows:
-            source = slice(FULL + (first - FULL) * BLOCK, FULL + (rows - FULL) * BLOCK)
-            self._blocks(run, source, slice(first, rows))
+        for row in range(first, rows, AT_ONCE):
+            self._blocks(run, row, min(row + AT_ONCE, rows))
         self.observations += int(np.count_nonzero(np.isfinite(self.values[self.done : rows])))
         self.done = rows
 
     def _rows(self, run: Run, part: slice) -> None:
-        values = run.column(self.name)[part]
+        values, logged = run.part(self.name, part.start, part.stop)
         self.values[part] = values
-        broken = part.start + np.flatnonzero(~np.isfinite(values))
+        broken = np.flatnonzero(~np.isfinite(values))
         if len(broken):
-            self.values[broken] = np.nan
-            self._count(broken, run.logged(self.name)[broken])
+            self.values[part.start + broken] = np.nan
+            self._count(part.start + broken, logged[broken])
 
-    def _blocks(self, run: Run, source: slice, target: slice) -> None:
-        values = run.column(self.name)[source]
+    def _blocks(self, run: Run, first: int, stop: int) -> None:
+        values, logged = run.part(self.name, FULL + (first - FULL) * BLOCK, FULL + (stop - FULL) * BLOCK)
         with np.errstate(invalid="ignore", over="ignore"):  # infinities of both signs, which are left out below
             total = _halved(values, np.add)
         kind = {"max": np.maximum, "min": np.minimum}.get(self.aggregation)
-        self.values[target] = total / BLOCK if kind is None else _halved(values, kind)
+        self.values[first:stop] = total / BLOCK if kind is None else _halved(values, kind)
         gaps = np.flatnonzero(~np.isfinite(total))  # blocks that lack a finite value: most runs have none
         if len(gaps):
-            logged = run.logged(self.name)[source].reshape(-1, BLOCK)[gaps]
-            blocks = values.reshape(-1, BLOCK)[gaps]
+            blocks, known = values.reshape(-1, BLOCK)[gaps], logged.reshape(-1, BLOCK)[gaps]
             finite = np.isfinite(blocks)
-            self.values[target.start + gaps] = _condensed(blocks, finite, self.aggregation)
-            self._count(target.start + gaps, (logged & ~finite).sum(axis=1))
+            self.values[first + gaps] = _condensed(blocks, finite, self.aggregation)
+            self._count(first + gaps, (known & ~finite).sum(axis=1))
 
     def _count(self, where: IntArray, numbers: IntArray | BoolArray) -> None:
         """Note how many values of those rows were logged and not finite."""

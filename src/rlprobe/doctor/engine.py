@@ -154,7 +154,7 @@ class Doctor:
 
     def _there(self, alternatives: str, stop: int) -> bool:
         return any(
-            self.run.has(member) and bool(self.run.logged(member)[:stop].any())
+            self.run.begins(member) < stop
             for name in alternatives.split("|")
             for member in (self._members(name) if name.endswith("/") else (name,))
         )

@@ -108,9 +108,9 @@ class Rows:
 
     def series(self, name: str) -> Series:
         """The metric's last finite value at each row (NaN before the first), and the rows that logged one."""
-        values = self._shared(name, last_value)[""]
-        raw = self._memory.condensed.values(name)[self.start : self.stop]
-        return Series(values=values, fresh=~np.isnan(raw))
+        logged = self._memory.condensed.values(name)[self.start : self.stop]
+        fresh = ~np.isnan(logged)
+        return Series(values=logged if fresh.all() else self._shared(name, last_value)[""], fresh=fresh)
 
     def nonfinite(self, name: str) -> FloatArray:
         """(n,) how many values were logged as NaN or infinite in each row."""

@@ -7,6 +7,7 @@ which costs a training process more than a second.
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -44,8 +45,10 @@ class Rows:
             columns={name: pair for name, pair in picked.items() if pair[1].any()},
         )
 
-
-NO_ROWS = Rows(steps=np.empty(0, np.int64), segments=np.empty(0, np.int64), sequences=np.empty(0, np.int64))
+    def detached(self) -> "Rows":
+        """The same rows out of Arrow's memory, which is costly to hold and cheap to use again."""
+        columns = {name: (values.copy(), logged) for name, (values, logged) in self.columns.items()}
+        return Rows(steps=self.steps.copy(), segments=self.segments, sequences=self.sequences.copy(), columns=columns)
 
 
 NO_ROWS = Rows(steps=np.empty(0, np.int64), segments=np.empty(0, np.int64), sequences=np.empty(0, np.int64))
@@ -82,9 +85,17 @@ def fixed_values(
 def _validity(chunk: pa.Array) -> BoolArray:
     bits = chunk.buffers()[0]
     if bits is None or chunk.null_count == 0:
-        return np.ones(len(chunk), dtype=bool)
+        return _everywhere(len(chunk))
     unpacked = np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little", count=chunk.offset + len(chunk))
     return unpacked[chunk.offset :].astype(bool)
+
+
+@lru_cache(maxsize=4)
+def _everywhere(count: int) -> BoolArray:
+    """The mask of a column without a gap: one for all columns of a row group."""
+    mask = np.ones(count, dtype=bool)
+    mask.setflags(write=False)
+    return mask
 
 
 def table_of(rows: Rows) -> pa.Table:

@@ -4,6 +4,7 @@ import contextlib
 from collections import deque
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,9 +14,11 @@ from rlprobe.recording.frames import journal_files
 from rlprobe.recording.layout import EVENTS, JOURNAL, LOCK, MANIFEST, SAMPLES, STEPS, parse_rank, rank_directory
 from rlprobe.recording.manifest import Document, UnreadableRecording, load_manifest, manifest_of, metadata_of
 from rlprobe.recording.run import Batch, BoolArray, Reading, Revision, Samples
-from rlprobe.recording.sample_blocks import SampleBlock, recorded_blocks
-from rlprobe.recording.samples import Chunk, gather, read_chunks
 from rlprobe.recording.tail import StepsTail
+
+if TYPE_CHECKING:
+    from rlprobe.recording.sample_blocks import SampleBlock
+    from rlprobe.recording.samples import Chunk
 
 __all__ = ["RecordingFeed", "UnreadableRecording", "is_recording"]
 
@@ -117,6 +120,8 @@ class RecordingFeed:
 
     def samples(self, *, step: int | None, columns: tuple[str, ...] | None) -> Samples:
         """Sample rows in recorded order, all of them or those of one step; rows that a rewind replaced are left out."""
+        from rlprobe.recording.samples import gather, read_chunks  # a diagnosis of rows does without
+
         chunks = list(read_chunks(self._root, step=step, columns=columns))
         first_steps = dict(self._steps.first_steps)
         for chunk in chunks:  # a segment whose rows of steps are lost still took back what is older
@@ -128,8 +133,10 @@ class RecordingFeed:
         wanted = held if columns is None else {name: column for name, column in held.items() if name in columns}
         return Samples(columns=wanted, rows=rows)
 
-    def sample_blocks(self) -> list[SampleBlock]:
+    def sample_blocks(self) -> "list[SampleBlock]":
         """Sample rows as Arrow blocks, in recorded order, without those that a rewind replaced."""
+        from rlprobe.recording.sample_blocks import recorded_blocks  # a diagnosis of rows does without
+
         return recorded_blocks(self._root, self._steps.first_steps)
 
     def _read(self) -> list[Batch]:
@@ -194,7 +201,7 @@ def _batch(rows: Rows, revision: Revision) -> Batch:
     )
 
 
-def _current(chunk: Chunk, first_steps: dict[int, int]) -> BoolArray:
+def _current(chunk: "Chunk", first_steps: dict[int, int]) -> BoolArray:
     """Which rows no later segment has taken back."""
     keep = np.ones(len(chunk), dtype=bool)
     for segment, first in first_steps.items():

@@ -5,193 +5,53 @@ columns with a mask of what was logged. A Run only grows, except where training 
 newer rows replace the older ones in the default view, `rewinds` counts it, and the replaced rows stay in `overwritten`.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rlprobe.recording.batch import (
+    Batch,
+    BoolArray,
+    Event,
+    Feed,
+    FloatArray,
+    IntArray,
+    Manifest,
+    Metadata,
+    Reading,
+    Revision,
+    Samples,
+    Segment,
+    State,
+)
+from rlprobe.recording.memory_feed import MemoryFeed, batch_from_columns
 from rlprobe.recording.metrics import find
+from rlprobe.recording.store import Columns
 
 if TYPE_CHECKING:
     from rlprobe.recording.replay import Moment
     from rlprobe.recording.sample_blocks import SampleBlock
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
-IntArray = NDArray[np.int64]
-
-State = Literal["recording", "closed", "crashed", "unknown"]
-Revision = Literal["none", "tail", "all"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Metadata:
-    """What is known of one column beyond the registry.
-
-    Attributes:
-        unit: unit of the numbers ("" when unknown).
-        estimator: "k1", "k2", "k3", "monte carlo" ... ("" when unknown or not applicable).
-        pair: the two distributions of a divergence: "policy/reference", "policy/old", "sampler/policy" ("" otherwise).
-        per: "token", "sequence" or "" when unknown.
-        key: the key under which the source logged it.
-        note: a trap that a reader of the number should know ("" when none).
-        inferred: whether the column was computed from other columns instead of read.
-    """
-
-    unit: str = ""
-    estimator: str = ""
-    pair: str = ""
-    per: str = ""
-    key: str = ""
-    note: str = ""
-    inferred: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
-    """Something that happened at a step: a checkpoint, a crash, a resume.
-
-    Attributes:
-        kind: one of the kinds of docs/recording-format.md.
-        step: the step it belongs to; None when it belongs to none.
-        time: seconds since 1970; None when the source does not say.
-        fields: the kind's own fields, JSON values only.
-    """
-
-    kind: str
-    step: int | None
-    time: float | None = None
-    fields: Mapping[str, object] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Segment:
-    """One session of a run: the rows [first_row, last_row] of the order in which they were recorded."""
-
-    index: int
-    first_step: int
-    last_step: int
-    rows: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Manifest:
-    """What is known of a run as a whole. Absent facts are empty, never guessed without saying so.
-
-    Attributes:
-        format: "recording", "trl-console", "jsonl" ...
-        algorithm: "grpo", "rloo", "ppo", "dpo" ...; "" when unknown.
-        framework: "trl", "verl" ...; "" when unknown.
-        settings: canonical setting name (recording/settings.py) -> value.
-        inferred_settings: names of settings that were computed from the rows instead of read.
-        configuration: the trainer's own configuration as found, redacted.
-        environment: versions, devices, host kind; redacted.
-        state: whether more rows can come.
-        raw: the rest of a recording's manifest.json.
-    """
-
-    format: str = "unknown"
-    algorithm: str = ""
-    framework: str = ""
-    run_id: str = ""
-    settings: Mapping[str, object] = field(default_factory=dict)
-    inferred_settings: frozenset[str] = frozenset()
-    configuration: Mapping[str, object] = field(default_factory=dict)
-    environment: Mapping[str, object] = field(default_factory=dict)
-    state: State = "unknown"
-    raw: Mapping[str, object] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """What reading cost: nothing is left out in silence.
-
-    Attributes:
-        dropped: rows the recorder dropped because its queue was full.
-        bad_values: values that could not be numbers.
-        unreadable: frames, lines or files that could not be read.
-        unknown_keys: foreign keys without a canonical name, kept under their own name.
-        notes: one sentence each, for a person.
-    """
-
-    dropped: int = 0
-    bad_values: int = 0
-    unreadable: int = 0
-    unknown_keys: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
-    """New rows from a feed, oldest first.
-
-    Attributes:
-        steps: (n,) trainer steps, non-decreasing. A first step equal to the Run's last step amends that row; a first
-            step below it is a rewind: the Run's rows from that step on are replaced.
-        columns: name -> ((n,) values, (n,) logged mask). A NaN with mask True was logged as NaN.
-        segments: (n,) segment index of each row.
-        sequences: (n,) place of each row in the order of recording; None is the order of the rows.
-        complete: whether the last row can no longer change.
-        events: new events in recorded order.
-        manifest, reading: the whole current state, not a difference; None when unchanged.
-        metadata: column name -> metadata, for columns that are new.
-        revision: "tail" when values came late for complete rows of the same segment: the Run's rows from the first step
-            on are delivered anew; "all" when every row is.
-    """
-
-    steps: IntArray
-    columns: Mapping[str, tuple[FloatArray, BoolArray]] = field(default_factory=dict)
-    segments: IntArray | None = None
-    sequences: IntArray | None = None
-    complete: bool = True
-    events: tuple[Event, ...] = ()
-    manifest: Manifest | None = None
-    reading: Reading | None = None
-    metadata: Mapping[str, Metadata] = field(default_factory=dict)
-    revision: Revision = "none"
-
-
-class Feed(Protocol):
-    """Where a Run's rows come from."""
-
-    source: str
-
-    def poll(self) -> Batch | None:
-        """The rows since the last poll, or None when there is nothing new. Never raises for damaged data."""
-        ...
-
-    def samples(self, *, step: int | None, columns: tuple[str, ...] | None) -> "Samples":
-        """Sample rows in recorded order, all of them or those of one step."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Samples:
-    """Sample rows as columns of equal length; a column is an ndarray of numbers or a list of str, lists or None."""
-
-    columns: Mapping[str, object] = field(default_factory=dict)
-    rows: int = 0
-
-    def __len__(self) -> int:
-        return self.rows
-
-
-class _Column:
-    __slots__ = ("logged", "values")
-
-    def __init__(self, capacity: int) -> None:
-        self.values: FloatArray = np.full(capacity, np.nan)
-        self.logged: BoolArray = np.zeros(capacity, dtype=bool)
-
-    def grow(self, capacity: int) -> None:
-        values, logged = self.values, self.logged
-        self.values = np.full(capacity, np.nan)
-        self.logged = np.zeros(capacity, dtype=bool)
-        self.values[: len(values)] = values
-        self.logged[: len(logged)] = logged
+__all__ = [
+    "Batch",
+    "BoolArray",
+    "Event",
+    "Feed",
+    "FloatArray",
+    "IntArray",
+    "Manifest",
+    "MemoryFeed",
+    "Metadata",
+    "Reading",
+    "Revision",
+    "Run",
+    "Samples",
+    "Segment",
+    "State",
+    "batch_from_columns",
+]
 
 
 class Run:
@@ -206,7 +66,7 @@ class Run:
         self._steps: IntArray = np.empty(0, dtype=np.int64)
         self._segments: IntArray = np.empty(0, dtype=np.int64)
         self._sequences: IntArray = np.empty(0, dtype=np.int64)
-        self._columns: dict[str, _Column] = {}
+        self._columns = Columns()
         self._names: tuple[str, ...] = ()
         self._metadata: dict[str, Metadata] = {}
         self._rows = 0
@@ -285,13 +145,19 @@ class Run:
 
     def column(self, name: str) -> FloatArray:
         """(rows,) values; NaN where logged as NaN and where not logged. All NaN for a metric that is not there."""
-        column = self._columns.get(name)
-        return np.full(self._rows, np.nan) if column is None else column.values[: self._rows]
+        return self._columns.whole(name, self._rows)[0]
 
     def logged(self, name: str) -> BoolArray:
         """(rows,) whether a value was logged in that row (NaN and infinities count as logged)."""
-        column = self._columns.get(name)
-        return np.zeros(self._rows, dtype=bool) if column is None else column.logged[: self._rows]
+        return self._columns.whole(name, self._rows)[1]
+
+    def part(self, name: str, first: int, stop: int) -> tuple[FloatArray, BoolArray]:
+        """(stop - first,) values and logged mask of some rows of a column; costs those rows alone."""
+        return self._columns.part(name, first, stop)
+
+    def begins(self, name: str) -> int:
+        """The first row that logged the metric; `rows` where none did."""
+        return min(self._columns.begins(name), self._rows)
 
     def metadata(self, name: str) -> Metadata:
         """What is known of a column; empty for one that is not there."""
@@ -349,13 +215,7 @@ class Run:
         self._segments[start : start + count] = 0 if batch.segments is None else batch.segments
         order = np.arange(start, start + count) if batch.sequences is None else batch.sequences
         self._sequences[start : start + count] = order
-        for name, (values, logged) in batch.columns.items():
-            column = self._columns.get(name)
-            if column is None:
-                column = self._columns[name] = _Column(len(self._steps))
-            where = np.flatnonzero(logged)
-            column.values[start + where] = values[where]
-            column.logged[start + where] = True
+        self._columns.append(start, count, batch.columns, whole=batch.complete)
         self._rows = start + count
         self._last_complete = batch.complete
         return count
@@ -392,18 +252,13 @@ class Run:
                 steps=self._steps[dropped].copy(),
                 segments=self._segments[dropped].copy(),
                 sequences=self._sequences[dropped].copy(),
-                columns={
-                    name: (column.values[dropped].copy(), column.logged[dropped].copy())
-                    for name, column in self._columns.items()
-                },
+                columns={name: self._columns.copied(name, first, self._rows) for name in self._columns},
             )
         )
         self._forget(first)
 
     def _forget(self, first: int) -> None:
-        for column in self._columns.values():
-            column.values[first : self._rows] = np.nan
-            column.logged[first : self._rows] = False
+        self._columns.forget(first, self._rows)
         self._rows = first
 
     def _reserve(self, rows: int) -> None:
@@ -414,39 +269,3 @@ class Run:
         self._steps = np.concatenate([self._steps, np.zeros(capacity - len(self._steps), dtype=np.int64)])
         self._segments = np.concatenate([self._segments, np.zeros(capacity - len(self._segments), dtype=np.int64)])
         self._sequences = np.concatenate([self._sequences, np.zeros(capacity - len(self._sequences), dtype=np.int64)])
-        for column in self._columns.values():
-            column.grow(capacity)
-
-
-@dataclass(slots=True)
-class MemoryFeed:
-    """A feed of batches that are already in memory: for importers that read a whole file, and for tests."""
-
-    source: str
-    batches: list[Batch]
-    sample_columns: Mapping[str, object] = field(default_factory=dict)
-    sample_rows: int = 0
-
-    def poll(self) -> Batch | None:
-        """The next batch, or None."""
-        return self.batches.pop(0) if self.batches else None
-
-    def samples(self, *, step: int | None, columns: tuple[str, ...] | None) -> Samples:
-        """Sample rows, filtered by step and columns."""
-        wanted = (
-            self.sample_columns if columns is None else {n: c for n, c in self.sample_columns.items() if n in columns}
-        )
-        if step is None:
-            return Samples(columns=wanted, rows=self.sample_rows)
-        keep = np.flatnonzero(np.asarray(self.sample_columns["step"]) == step) if self.sample_rows else np.empty(0, int)
-        taken = {
-            name: values[keep] if isinstance(values, np.ndarray) else [values[i] for i in keep]  # type: ignore[index]  # a list by contract
-            for name, values in wanted.items()
-        }
-        return Samples(columns=taken, rows=len(keep))
-
-
-def batch_from_columns(steps: IntArray, columns: Mapping[str, FloatArray], **rest: object) -> Batch:
-    """A batch whose every finite or infinite value counts as logged and NaN as not logged."""
-    pairs = {name: (values, ~np.isnan(values)) for name, values in columns.items()}
-    return Batch(steps=steps, columns=pairs, **rest)  # type: ignore[arg-type]  # rest are Batch's own fields

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from rlprobe.recording.columns import Rows
 from rlprobe.recording.frames import JournalFile, journal_files
 from rlprobe.recording.journal import StepFrame, scan
 from rlprobe.recording.layout import STEPS
-from rlprobe.recording.merging import concatenate, decode_steps, merge, patch
+from rlprobe.recording.merging import Merged, concatenate, decode_steps, merge, patch
 from rlprobe.recording.parquet import DAMAGE, NOTHING, Position, StepsFile
 from rlprobe.recording.run import Revision
 
@@ -60,12 +61,13 @@ class StepsTail:
         if any(self._late(int(rows.segments[0]), int(rows.steps.min())) for rows in stored):
             return self._anew()
         out: list[Delivery] = []
-        for rows in _by_segment(concatenate(stored)):
-            if int(rows.segments[0]) not in self.first_steps:
+        for segment, pieces in _by_segment(stored).items():
+            if segment not in self.first_steps:
                 self._window.clear()  # it holds frames of an older segment
-            self._note_rows(rows)
+            for rows in _in_order(pieces):
+                self._note_rows(rows)
+                out.append((rows, "none"))
             self._floor = self._last_step
-            out.append((rows, "none"))
         for segment, new in self._beyond(frames).items():
             delivery = self._follow(segment, new)
             if delivery is None:
@@ -134,25 +136,20 @@ class StepsTail:
         stored: list[Rows] = []
         if file is not None:
             try:
-                stored = list(file.groups())
+                stored = [rows.detached() for rows in file.groups()]
                 self._newest = file.covers
             except DAMAGE as error:
                 self.notes.append(f"{STEPS} could not be read whole: {type(error).__name__}")
                 self._damage += 1
-        by_segment = {int(rows.segments[0]): rows for rows in _by_segment(concatenate(stored))}
+        by_segment = _by_segment(stored)
         fresh = self._beyond(frames)
         for segment in sorted({*by_segment, *fresh}):
-            rows = by_segment.get(segment)
             merged = merge(fresh.get(segment, []), segment)
-            if rows is not None:
-                rows, merged = patch(rows, merged) if len(merged.rows) else (rows, merged)
-                rows = _ascending(concatenate([rows, merged.rows]))
-            else:
-                rows = merged.rows
-            self._note_rows(rows)
+            for rows in _in_order([*_patched(by_segment.get(segment, []), merged)]):
+                self._note_rows(rows)
+                yield rows, revision
+                revision = "none"
             self._floor = self._last_step
-            yield rows, revision
-            revision = "none"
         self._keep_open(fresh)
 
     def _keep_open(self, fresh: dict[int, list[StepFrame]]) -> None:
@@ -199,10 +196,32 @@ class StepsTail:
             self._last_step = int(rows.steps[-1])
 
 
-def _ascending(rows: Rows) -> Rows:
-    return rows if np.all(np.diff(rows.steps) > 0) else rows.take(np.argsort(rows.steps, kind="stable"))
+def _by_segment(groups: list[Rows]) -> dict[int, list[Rows]]:
+    """The rows of each segment in ascending segments, in the pieces in which they were stored."""
+    out: dict[int, list[Rows]] = {}
+    for rows in groups:
+        first, others = rows.segments[:1], rows.segments[1:][np.diff(rows.segments) != 0]
+        for segment in sorted({*first.tolist(), *others.tolist()}):
+            mine = rows.segments == segment
+            out.setdefault(segment, []).append(rows.take(slice(None) if mine.all() else mine))
+    return dict(sorted(out.items()))
 
 
-def _by_segment(rows: Rows) -> Iterator[Rows]:
-    for segment in np.unique(rows.segments):
-        yield _ascending(rows.take(rows.segments == segment))
+def _patched(pieces: list[Rows], merged: Merged) -> Iterator[Rows]:
+    """Stored rows with the values of newer frames that belong to them, then the rows that are new."""
+    for piece in pieces:
+        rows = piece
+        if len(merged.rows) and merged.rows.steps[0] <= rows.steps.max():
+            rows, merged = patch(rows, merged)
+        yield rows
+    if len(merged.rows):
+        yield merged.rows
+
+
+def _in_order(pieces: list[Rows]) -> list[Rows]:
+    """The pieces as they are where their steps ascend, else one piece with its rows in order."""
+    steps = [rows.steps for rows in pieces]
+    if all(np.all(np.diff(each) > 0) for each in steps) and all(a[-1] < b[0] for a, b in pairwise(steps)):
+        return pieces
+    rows = concatenate(pieces)
+    return [rows.take(np.argsort(rows.steps, kind="stable"))]

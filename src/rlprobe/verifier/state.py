@@ -3,6 +3,7 @@
 import copy
 import random
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -24,7 +25,11 @@ def preserved(pipeline: Pipeline) -> Iterator[None]:
     modules = [_kept_module(one) for one in (pipeline.model, pipeline.ref_model) if _is_module(one)]
     optimizer = _Optimizer(pipeline.optimizer)
     try:
-        yield
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter(
+                "ignore"
+            )  # of the user's code on extreme inputs; as errors they would look like faults
+            yield
     finally:
         for put_back in modules:
             put_back()

@@ -39,8 +39,9 @@ def slots(trainer: "Trainer", kind: str) -> dict[str, object]:
 
 def _advantages(trainer: "Trainer") -> Callable[..., object]:
     @stands_for(trainer._generate_and_score_completions)
-    def advantages(rewards: torch.Tensor, group_size: int) -> object:
-        del group_size  # the trainer's own
+    def advantages(rewards: torch.Tensor) -> object:
+        if rewards.ndim != 1:
+            raise ValueError("one reward a sample is expected; groups have the trainer's own size")
         count = len(trainer.reward_funcs)
         table = torch.full((len(rewards), count), torch.nan, dtype=rewards.dtype)
         weight = float(trainer.reward_weights[0])

@@ -1,5 +1,6 @@
 """The user's reward functions as (samples) -> scores, whichever of the usual conventions they have."""
 
+import copy
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -99,6 +100,14 @@ class Reward:
             RaisedError: it raised.
         """
         positional, keywords = self.arguments(samples)
+        return self.called(positional, keywords, samples)
+
+    def called(self, positional: list[object], keywords: dict[str, object], samples: Sequence[Sample]) -> object:
+        """The result for arguments that `arguments` gave for these samples.
+
+        Raises:
+            RaisedError: it raised.
+        """
         try:
             result = self.target(*positional, **keywords)
             return _awaited(result) if hasattr(result, "__await__") else result
@@ -113,7 +122,7 @@ class Reward:
             "completion_ids": [[ord(letter) for letter in one.completion] for one in samples],
         }
         for column in self.columns:
-            values[COLUMN + column] = [one.columns.get(column) for one in samples]
+            values[COLUMN + column] = [copy.deepcopy(one.columns.get(column)) for one in samples]
         shaped: dict[str, object] = {role: one if self.layout == "batch" else one[0] for role, one in values.items()}
         positional, keywords = self.binding.arrange(shaped)
         bound = {one.parameter for one in self.binding.bound}
@@ -235,7 +244,10 @@ ANSWER_COLUMNS = frozenset((
 def _listed(result: object, *, single: bool) -> list[object]:
     if isinstance(result, Mapping):
         named = [result[key] for key in SCORE_KEYS if key in result]
-        return _listed(named[0] if named else None, single=single)
+        if not named:
+            keys = ", ".join(str(key) for key in result)
+            return [f"a mapping of {keys:.60} without {' or '.join(SCORE_KEYS[:2])}"]
+        return _listed(named[0], single=single)
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(result, torch.Tensor):
         result = result.detach().cpu().numpy()

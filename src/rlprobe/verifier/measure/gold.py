@@ -1,7 +1,7 @@
 """What a reward function rewards, found by trying: a completion that it scores high, and one that it scores lower."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -9,12 +9,15 @@ from rlprobe.verifier.function import RaisedError
 from rlprobe.verifier.measure.columns import Column, answer_columns, completion_of, samples_of, wrong_of
 from rlprobe.verifier.measure.forms import Form, forms, tags
 from rlprobe.verifier.measure.reading import Reading, read
-from rlprobe.verifier.rewarding import Reward, Sample, Score, conventions, rewards
+from rlprobe.verifier.outcome import Outcome, Status
+from rlprobe.verifier.rewarding import Reward, Sample, Score, answers, conventions, rewards
 from rlprobe.verifier.subject import Subject, Unavailable
 
+TRIAL_ROWS = 3  # so many that one number for all of them is told from one number each
 PATIENCE_SECONDS = 1.0  # of trying forms on one function; slow judges are tried on fewer
 UNFORMATTED = "I am not sure what to say about this."
 MARKERS = ("boxed", "####", "```")
+RANKS: tuple[Status, ...] = ("fail", "warn", "pass", "not_checkable", "not_applicable")
 Kind = Literal["answer", "given", "format", "graded", "constant"]
 
 
@@ -79,11 +82,36 @@ def golds(subject: Subject) -> tuple[Gold, ...]:
     """
 
     def make() -> object:
-        return tuple(_found(subject, one) for one in rewards(subject))
+        found, absent = [], None
+        for one in rewards(subject):
+            try:
+                found.append(_found(subject, one))
+            except Unavailable as reason:
+                absent = reason
+        if absent is not None and not found:
+            return absent
+        return tuple(found)
 
     found = subject.remember("reward golds", make)
+    if isinstance(found, Unavailable):
+        raise found
     assert isinstance(found, tuple)
     return found
+
+
+def each(subject: Subject, judge: Callable[[Gold], Outcome]) -> Outcome:
+    """The worst outcome over the reward functions: the first failure, else the first warning, else a pass.
+
+    Raises:
+        Unavailable, RaisedError: as for `golds`, and whatever the judge lets through.
+    """
+    worst: Outcome | None = None
+    for gold in golds(subject):
+        outcome = replace(judge(gold), where=gold.reward.where)
+        if worst is None or RANKS.index(outcome.status) < RANKS.index(worst.status):
+            worst = outcome
+    assert worst is not None  # golds() gives at least one
+    return worst
 
 
 def _found(subject: Subject, reward: Reward) -> Gold:
@@ -107,9 +135,10 @@ def _found(subject: Subject, reward: Reward) -> Gold:
 
 
 def _rank(gold: Gold) -> int:
-    """Kinds from the most telling to the least; a function that seems upside down only where nothing else is found."""
-    kinds = ("answer", "format", "given", "graded", "constant")
-    return kinds.index(gold.kind) + (len(kinds) if gold.inverted else 0)
+    """Kinds from the most telling to the least; upside down last, unless it is the answer that is turned."""
+    kinds = ("answer", "turned", "format", "given", "graded", "constant")
+    turned = gold.inverted and gold.kind == "answer" and gold.column is not None and answers(gold.column.name)
+    return kinds.index("turned" if turned else gold.kind) + (len(kinds) if gold.inverted and not turned else 0)
 
 
 def _settled(
@@ -126,7 +155,7 @@ def _settled(
             for form in tried[:8]:
                 sample = _answered(base, column, column.pairs[0][0] if column else "")
                 try:
-                    candidate([sample.saying(form("42")), sample.saying(form("17")), sample.saying(UNFORMATTED)])
+                    candidate([sample.saying(form(column.pairs[0][0] if column else "42"))] * TRIAL_ROWS)
                 except RaisedError as error:
                     first = first or error
                 except (ValueError, TypeError):  # an answer that the column's type cannot hold
@@ -173,8 +202,9 @@ def _tried(
         if time.monotonic() < deadline
         for high, low in _both(reward, row.saying(form(right)), row.saying(form(wrong)))
     ]
-    if not scored:
-        return None
+    if not scored:  # no score is a number: what abstains or fails everywhere is constant too
+        form = forms(reading)[0]
+        scored = [(form, float("nan"), float("nan"))]
     made = Gold(
         reward=reward, reading=reading, kind="constant", gold=row.saying(scored[0][0](right)),
         wrong=row.saying(scored[0][0](wrong)), gold_score=scored[0][1], wrong_score=scored[0][2],
@@ -211,6 +241,8 @@ def _by_format(made: Gold, row: Sample) -> Gold:
                 gold_score=low, wrong_score=plain, inverted=True,
             )  # fmt: skip
     form, high, _ = max(made.tried, key=lambda one: one[1])
+    if high != high:
+        return replace(made, wrong=wrong, wrong_score=plain)
     if all(_close(one[1], high) and _close(one[2], high) for one in made.tried) and _close(plain, high):
         return replace(made, wrong=wrong, wrong_score=plain)
     return replace(
@@ -240,4 +272,8 @@ def _as_float(score: Score) -> float:
 
 
 def _close(left: float, right: float) -> bool:
-    return left == right or abs(left - right) <= 1e-9 * max(1.0, abs(left), abs(right))
+    return (
+        left == right
+        or (left != left and right != right)
+        or abs(left - right) <= 1e-9 * max(1.0, abs(left), abs(right))
+    )

@@ -10,6 +10,7 @@ ROWS = [
         "prompt": "A list of the first three squares.",
         "tests": [1, 4, 9],
         "completion": "Here it is:\n```python\n[1, 4, 9]\n```\nIt lists squares.",
+        "wrong": "```python\n[2, 3, 5]\n```",
     },
     {"prompt": "An empty list.", "tests": [], "completion": "```python\n[]\n```"},
 ]

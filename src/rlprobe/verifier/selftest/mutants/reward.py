@@ -83,7 +83,7 @@ MUTANTS = (
     _mutant("reward_xml", "part-before-the-tag", 'text.split("<answer>")[-1]', 'text.split("<answer>")[0]'),
     _mutant("reward_xml", "trailing-text-paid", "score -= len(text.split(", "score += len(text.split(", "log-space signs"),
     _mutant("reward_xml", "strip-forgotten", '.split("</answer>")[0].strip()', '.split("</answer>")[0]'),
-    _mutant("reward_xml", "or-for-and", '"<answer>" not in text or "</answer>" not in text', '"<answer>" not in text and "</answer>" not in text'),
+    # `or` for `and` in extract_answer only takes half-tagged text in, as the published demo itself does: no bug.
     _mutant("reward_xml", "prompt-scored", "extract_answer(c) == a else 0.0 for c, a in zip(completions, answer)", "extract_answer(c) == a else 0.0 for c, a in zip(prompts, answer)", _MISMATCH),
     _mutant("reward_xml", "empty-equals-empty", "2.0 if extract_answer(c) == a else 0.0", "2.0 if extract_answer(c) in a else 0.0", _MISMATCH),
     _mutant("reward_xml", "digits-negated", "0.5 if extract_answer(completion).isdigit() else 0.0", "0.0 if extract_answer(completion).isdigit() else 0.5", "log-space signs"),
@@ -105,7 +105,7 @@ MUTANTS = (
     _mutant("reward_numpy", "prompt-kept", "response = query[len(prompt) :]", "response = prompt", _MISMATCH),
     _mutant("reward_numpy", "row-zero-written", "scores[row] = 1.0", "scores[0] = 1.0", _ORDER),
     _mutant("reward_numpy", "whole-array-written", "scores[row] = 1.0", "scores[:] = 1.0", _ORDER),
-    _mutant("reward_numpy", "clipped-before-division", "np.clip(lengths - (LIMIT - BUFFER), 0, BUFFER) / BUFFER", "np.clip((lengths - LIMIT) / 0.0, 0, BUFFER)", _SCALE),
+    _mutant("reward_numpy", "over-in-the-denominator", "np.clip(lengths - (LIMIT - BUFFER), 0, BUFFER) / BUFFER", "BUFFER / np.clip(lengths - (LIMIT - BUFFER), 0, BUFFER)", _SCALE),
     _mutant("reward_numpy", "lengths-of-the-batch", "return -over", "return -over / over.sum()", _SCALE),
     _mutant("reward_numpy", "not-a-number-for-unmatched", "else -1.0", 'else float("nan")', _SCALE),
     _mutant("reward_numpy", "label-substring", "int(found.group(1)) == int(label)", "found.group(1) in str(label) + query", _MISMATCH),

@@ -1,0 +1,67 @@
+"""An answer that contains the right one, is contained in it, or is another number does not earn its score."""
+
+import re
+
+from rlprobe.verifier.function import RaisedError
+from rlprobe.verifier.measure.gold import Gold, each
+from rlprobe.verifier.outcome import Check, Outcome, failed, not_applicable, passed, warned
+from rlprobe.verifier.subject import Subject
+
+CHECK = Check(
+    id="V114",
+    title="an answer that resembles the right one is wrong",
+    stage="reward",
+    category="reward and decoding mismatch",
+    needs=("reward",),
+    fix="Compare for equality after normalising; neither `in` nor `startswith`, and a distance as an absolute value.",
+    causes=("REWARD_OVEROPTIMIZATION", "FORMAT_GAMING", "EVAL_GAP"),
+)
+
+
+def run(subject: Subject) -> Outcome:
+    """Longer and shorter answers, and numbers far to both sides, against the right one."""
+    return each(subject, _judged)
+
+
+def _judged(gold: Gold) -> Outcome:
+    form = gold.form
+    if gold.kind != "answer" or form is None or gold.inverted:
+        return not_applicable("it compares with no answer")
+    exact = bool(form.marker) and not form.name.startswith("sentence")
+    for said in _near(gold.answer):
+        sample = gold.saying(said)
+        try:
+            score = gold.score(sample)
+        except RaisedError:
+            continue
+        if score >= gold.gold_score:
+            told = failed if exact or _apart(said, gold.answer) else warned
+            return told(
+                gold.reward.slot,
+                f"{gold.reward.name} gives {said!r} {score:.4g}, as much as the right answer {gold.answer!r}.",
+                expected=f"less than {gold.gold_score:.4g}",
+                got=f"{score:.4g}",
+                example=gold.reward.example([sample]),
+                fingerprint=_mistake(said, gold.answer),
+            )
+    return passed()
+
+
+def _near(answer: str) -> list[str]:
+    if re.fullmatch(r"-?\d+", answer):
+        near = [f"{answer}0", f"1{answer.lstrip('-')}", "-99999", "99999", f"{int(answer) + 1}"]
+        return [*near, *([answer[0]] if len(answer) > 1 and answer[0] != "-" else [])]
+    if re.fullmatch(r"-?\d*\.\d+", answer):
+        return [f"{float(answer) + 1:g}", "-99999", "99999"]
+    return [f"{answer}x", f"x{answer}", answer[:-1] or "q"]
+
+
+def _apart(said: str, answer: str) -> bool:
+    """Whether neither text holds the other: no leniency of searching explains equal scores."""
+    return said not in answer and answer not in said
+
+
+def _mistake(said: str, answer: str) -> str:
+    if answer in said:
+        return "the right answer inside another one counts"
+    return "a part of the right answer counts" if said in answer else "another number counts"

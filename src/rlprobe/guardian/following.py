@@ -18,7 +18,7 @@ class Change:
             late, took back.
         name: id with subject.
         finding: as it is now; None when withdrawn.
-        severity: of the finding as it is now, or as it was told when it is withdrawn.
+        severity: of the finding as it is now, or as it was told when it is over.
     """
 
     kind: Kind
@@ -45,7 +45,8 @@ def follow(memory: RunMemory, diagnosis: Diagnosis) -> list[Change]:
         before = memory.told.get(name)
         kind = _kind(before, finding, memory.judged)
         if kind is not None:
-            changes.append(Change(kind=kind, name=name, finding=finding, severity=finding.severity))
+            severity = before.severity if before is not None and kind == "recovered" else finding.severity
+            changes.append(Change(kind=kind, name=name, finding=finding, severity=severity))
         memory.told[name] = _told(before, finding, again=kind == "new")
     for name, told in memory.told.items():
         if name not in present and told.active:

@@ -179,8 +179,10 @@ class Guard:
         if self.halting == "no" or self.run.manifest.state in _OVER:
             return
         able = self.halting == "ask" and self.run.manifest.format == "recording"
-        mark = "" if able else _DRY
-        asked = [one.removeprefix(mark) for one in self.memory.halts if one.startswith(_DRY) != able]
+        mark = "" if able else f"{_DRY}{int(self.run.row_segments[-1]) if self.run.rows else 0} "
+        asked = [one.removeprefix(mark) for one in self.memory.halts if one.startswith(mark or _DRY) != able]
+        if asked and not able:
+            return  # what a halt would have ended needs no second one
         decision = decide(self.diagnosis, self.settings.halt, asked)
         if decision is None:
             return

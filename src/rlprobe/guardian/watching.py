@@ -83,7 +83,7 @@ class Watch:
     def run(self) -> list[Diagnosis]:
         """Watch until the end; the last diagnosis of every run."""
         try:
-            while not self._round():
+            while not self.round():
                 self.sleep(self.plan.interval)
         finally:
             now = self.clock()
@@ -111,7 +111,7 @@ class Watch:
         """Tell of the guardian's own trouble, once."""
         self._once(News(kind="trouble", text=text))
 
-    def _round(self) -> bool:
+    def round(self) -> bool:
         """One round; whether it was the last."""
         orphan = self.plan.parent is not None and os.getppid() != self.plan.parent
         if self._source is None:

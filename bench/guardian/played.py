@@ -1,0 +1,76 @@
+"""A run played row by row through the guardian: which messages it sends at which step, and where it would halt."""
+
+from dataclasses import dataclass, replace
+
+from rlprobe.doctor.engine import diagnose
+from rlprobe.doctor.finding import Diagnosis
+from rlprobe.guardian.guard import Guard
+from rlprobe.guardian.replaying import ReplayFeed, moments
+from rlprobe.guardian.settings import DEFAULT
+from rlprobe.recording.run import Run
+
+# Nothing is held back: what a cooldown and a cap would spare is counted.
+SETTINGS = replace(DEFAULT, cooldown_seconds=0.0, messages_a_day=10_000, tell=("new", "worse", "recovered"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """What the guardian did while a run was played.
+
+    Attributes:
+        rows, first, last: rows of the run, its first and last step.
+        alerts: (step, ids told) of each message that something is new or worse.
+        calm: messages that something recovered.
+        halt: step at which it would have halted the run, None if never; and the finding that it names.
+        diagnosis: the last one.
+    """
+
+    rows: int
+    first: int
+    last: int
+    alerts: tuple[tuple[int, frozenset[str]], ...]
+    calm: int
+    halt: int | None
+    halted_by: str
+    diagnosis: Diagnosis
+
+    @property
+    def saved(self) -> float:
+        """Fraction of the run's steps that come after the halt."""
+        return 0.0 if self.halt is None else (self.last - self.halt) / max(1, self.last - self.first)
+
+
+def play(run: Run) -> Played:
+    """Play a run row by row; one whose whole course leaves no finding is not played, since no row of it has one.
+
+    That findings of a prefix are those of the rows alone, and that what came and went stays in the diagnosis as
+    recovered, is the doctor's law, held by tests/doctor/test_live_equals_posthoc.py.
+    """
+    whole = diagnose(run)
+    first, last = (int(run.steps[0]), int(run.steps[-1])) if run.rows else (0, 0)
+    quiet = Played(rows=run.rows, first=first, last=last, alerts=(), calm=0, halt=None, halted_by="", diagnosis=whole)
+    return _row_by_row(run, quiet) if whole.findings else quiet
+
+
+def _row_by_row(run: Run, quiet: Played) -> Played:
+    feed = ReplayFeed(run)
+    guard = Guard(Run(feed), SETTINGS, now=0.0)
+    alerts: list[tuple[int, frozenset[str]]] = []
+    calm, halt, halted_by, now = 0, None, "", 0.0
+    for now, moment in moments(run, speed=None, sleep=lambda seconds: None):
+        feed.reveal(moment)
+        if moment.event is not None:
+            continue
+        look = guard.look(now)
+        step = int(guard.run.steps[-1])
+        for message in look.messages:
+            if message.occasion == "recovered":
+                calm += 1
+            else:
+                alerts.append((step, frozenset(one.id for one in guard.memory.told.values() if one.alerted)))
+        for news in look.news:
+            if news.kind == "would_halt" and halt is None:
+                halt, halted_by = step, news.name
+    feed.end()
+    guard.look(now)
+    return replace(quiet, alerts=tuple(alerts), calm=calm, halt=halt, halted_by=halted_by, diagnosis=guard.diagnosis)

@@ -1,6 +1,6 @@
 """The user's advantage function as (rewards[N], group_size) -> [N], whichever of the usual layouts it has."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -11,6 +11,7 @@ from rlprobe.verifier.function import Function, RaisedError
 Layout = Literal["flat", "matrix", "tokens"]
 TOKENS = 3  # width of token-level rewards: the reward stands on the last one
 GROUPS = 3  # groups of a trial
+SIZES = (4, 8, 2, 6, 5, 16)  # of a group, where nothing says it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,25 +78,74 @@ def arranged(function: Function, group_size: int | None) -> Advantages:
         RaisedError: none; the error is that of the most likely layout.
     """
     by_parameter = function.takes("group_size") or function.takes("group_ids")
-    sizes = [group_size] if group_size else [4, 8, 2]
-    layouts: tuple[Layout, ...] = ("flat", "tokens", "matrix") if by_parameter else ("matrix", "flat", "tokens")
+    sizes = (group_size,) if group_size else SIZES
     first: RaisedError | None = None
-    for layout in layouts:
-        for size in sizes:
-            candidate = Advantages(function=function, layout=layout, group_size=size, any_size=False)
-            if layout == "tokens" and not function.takes("mask"):
-                continue
-            rewards = np.arange(GROUPS * size, dtype=np.float64) % 5 / 4.0
-            try:
-                trial = candidate.arguments(rewards, size)
-                settled = function.negotiated(trial, lambda result: result is not None)
-                candidate = Advantages(function=settled, layout=layout, group_size=size, any_size=False)
-                candidate(rewards, size)
-            except RaisedError as error:
-                first = first or error
-                continue
-            return Advantages(
-                function=settled, layout=layout, group_size=size, any_size=by_parameter or layout == "matrix"
-            )
-    assert first is not None  # at least one layout was tried
-    raise first
+    found: list[Advantages] = []
+    for layout in _layouts(function, by_parameter=by_parameter):
+        try:
+            found.append(_with_layout(function, layout, sizes, any_size=by_parameter or layout == "matrix"))
+        except RaisedError as error:
+            first = first or error
+            continue
+        if by_parameter or layout != "matrix":
+            break
+    if not found:
+        assert first is not None  # at least one layout was tried
+        raise first
+    chosen = found[-1] if len(found) == 2 and _alike(*found) else found[0]
+    return chosen if by_parameter or group_size or chosen.layout != "flat" else _own_size(chosen)
+
+
+def _layouts(function: Function, *, by_parameter: bool) -> tuple[Layout, ...]:
+    named = next((one.parameter for one in function.binding.bound if one.role == "rewards"), "")
+    if "token" in named.lower() and function.takes("mask"):
+        return ("tokens", "flat", "matrix")
+    return ("flat", "tokens", "matrix") if by_parameter else ("matrix", "flat", "tokens")
+
+
+def _with_layout(function: Function, layout: Layout, sizes: tuple[int, ...], *, any_size: bool) -> Advantages:
+    """The function in one layout with the first group size that it takes.
+
+    Raises:
+        RaisedError: it takes none.
+    """
+    first: RaisedError | None = None
+    for size in sizes:
+        candidate = Advantages(function=function, layout=layout, group_size=size, any_size=any_size)
+        if layout == "tokens" and not function.takes("mask"):
+            break
+        rewards = np.arange(GROUPS * size, dtype=np.float64) % 5 / 4.0
+        try:
+            settled = function.negotiated(candidate.arguments(rewards, size), lambda result: result is not None)
+            candidate = replace(candidate, function=settled)
+            candidate(rewards, size)
+        except RaisedError as error:
+            first = first or error
+            continue
+        return candidate
+    raise first or RaisedError(function.slot, "no exception, but takes no mask of tokens", {})
+
+
+def _alike(matrix: Advantages, flat: Advantages) -> bool:
+    """Whether the shape [P,G] says nothing to the function: it gives the same for the flat rewards of its own size."""
+    rewards = np.sin(np.arange(GROUPS * 2 * flat.group_size, dtype=np.float64))
+    try:
+        return bool(np.allclose(matrix(rewards, flat.group_size), flat(rewards), equal_nan=True))
+    except RaisedError:
+        return True  # it refuses another number of columns: it has a size of its own
+
+
+def _own_size(flat: Advantages) -> Advantages:
+    """The function with the group size that it has inside, told by which samples one reward reaches."""
+    rewards = np.sin(np.arange(6 * flat.group_size, dtype=np.float64))
+    try:
+        before = flat(rewards)
+        moved = rewards.copy()
+        moved[0] += 0.5
+        reached = np.flatnonzero(~np.isclose(flat(moved), before, rtol=1e-6, atol=1e-9))
+    except RaisedError:
+        return flat
+    own = len(reached)
+    if own < 2 or own == len(rewards) or reached[-1] != own - 1:
+        return flat
+    return replace(flat, group_size=own)

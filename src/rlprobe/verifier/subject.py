@@ -93,13 +93,21 @@ class Subject:
             Unavailable: there is none.
             RaisedError: it raised on a small valid input.
         """
+        return _settled(self.second(slot))
+
+    def second(self, slot: str) -> Function:
+        """The second implementation of a slot with its parameters bound, before any call.
+
+        Raises:
+            Unavailable: there is none, or a parameter's role is not known.
+        """
         given = self.pipeline.alternatives.get(slot)
         if given is None:
             raise Unavailable(f"no second implementation of {slot} was handed over", (f'alternatives["{slot}"]',))
         prepared = self._prepare(given, slot)
         if isinstance(prepared, Exception):
             raise Unavailable(str(prepared))
-        return _settled(prepared)
+        return prepared
 
     def advantages(self) -> Advantages:
         """The advantage function as (rewards[N], group_size) -> [N].

@@ -44,7 +44,7 @@ def _finding(result: Result) -> list[str]:
     repro = result.repro()
     if repro:
         fence = "`" * (3 + repro.count("```"))
-        lines += ["", f"{fence}python", *repro.splitlines(), fence]
+        lines += ["", f"{fence}python", *map(plain, repro.splitlines()), fence]
     return lines
 
 

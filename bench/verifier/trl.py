@@ -31,9 +31,8 @@ def main() -> None:
         report = verify(build(mutant.trainer, mutant.settings, Path(tempfile.mkdtemp()), of=mutated(mutant)))
         first = report.failures[0].stage if report.failures else "-"
         told = f"{first}{'' if first == mutant.stage else f' (expected {mutant.stage})'}"
-        print(
-            f"| {mutant.id} | {'yes' if report.failures else 'NO'} | {told} | {', '.join(r.id for r in report.failures)} |"
-        )
+        failing = ", ".join(result.id for result in report.failures)
+        print(f"| {mutant.id} | {'yes' if report.failures else 'NO'} | {told} | {failing} |")
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ PYTHON = [block for block in of("python") if not block.where]
 def _check(line: str) -> None:
     """Check each command of a line; raises or asserts where something is not there."""
     for command in re.split(r"&&|\|", line):
-        words = shlex.split(command, comments=True)
+        words = shlex.split(command.partition(" > ")[0], comments=True)
         program, rest = words[0], words[1:]
         if program == "make":
             assert set(rest) <= TARGETS

@@ -1,7 +1,9 @@
 """How fast rows come, and how long their absence must last before a run counts as died."""
 
-import os
+import contextlib
 from collections import deque
+from itertools import islice
+from pathlib import Path
 
 import numpy as np
 
@@ -13,6 +15,7 @@ _RECENT = 64  # gaps between rows of which the usual one is the median
 _ENOUGH = 3  # gaps before anything is called usual
 _LONGEST = 2.0  # times the longest gap so far: an evaluation or a checkpoint may take as long again
 _UNKNOWN = 3600.0  # seconds of silence while the usual time between rows is not known
+_MOST_FILES = 1000  # of a folder that are asked when they were written
 FASTEST = 1e-3  # seconds; closer rows were written together
 
 
@@ -77,10 +80,11 @@ def _own_times(run: Run) -> bool:
 
 
 def _written(run: Run) -> float | None:
-    """When the source was last written, as its rows or its file say."""
-    if _own_times(run):
-        return float(run.column("wall_time")[-1])
-    try:
-        return os.stat(run.source).st_mtime
-    except OSError:
-        return None
+    """When the source was last written, as its rows or its files say, whichever is later."""
+    times = [float(run.column("wall_time")[-1])] if _own_times(run) else []
+    source = Path(run.source)
+    with contextlib.suppress(OSError):
+        times.append(source.stat().st_mtime)
+        inside = islice(source.iterdir(), _MOST_FILES) if source.is_dir() else ()
+        times += [file.stat().st_mtime for file in inside if not file.name.startswith(".")]
+    return max(times, default=None)

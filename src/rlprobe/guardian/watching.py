@@ -142,7 +142,15 @@ class Watch:
         if before is not None:  # opened anew after an error of our own
             memory = before.guard.memory
         plan = self.plan
-        guard = Guard(run, plan.settings, memory, configuration=plan.configuration, halting=plan.halting, now=now)
+        guard = Guard(
+            run,
+            plan.settings,
+            memory,
+            configuration=plan.configuration,
+            halting=plan.halting,
+            speaks=bool(self.channels),
+            now=now,
+        )
         quiet = isinstance(self._source, Many) and memory is None and guard.over(now)
         self._places[run.source] = _Place(guard=guard, quiet=quiet)
         if before is None and not plan.once and not quiet:

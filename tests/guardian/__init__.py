@@ -1,0 +1,1 @@
+"""The guardian: settings, what is told once, messages, halting, real logs that grow, real processes and servers."""

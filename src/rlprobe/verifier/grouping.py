@@ -140,9 +140,12 @@ def _own_size(flat: Advantages) -> Advantages:
     rewards = np.sin(np.arange(6 * flat.group_size, dtype=np.float64))
     try:
         before = flat(rewards)
-        moved = rewards.copy()
-        moved[0] += 0.5
-        reached = np.flatnonzero(~np.isclose(flat(moved), before, rtol=1e-6, atol=1e-9))
+        moved = np.zeros(len(rewards), dtype=bool)
+        for step in (0.5, 9.0, -9.0):  # a pair that is normalised by its own deviation only ever changes its signs
+            raised = rewards.copy()
+            raised[0] += step
+            moved |= ~np.isclose(flat(raised), before, rtol=1e-6, atol=1e-9)
+        reached = np.flatnonzero(moved)
     except RaisedError:
         return flat
     own = len(reached)

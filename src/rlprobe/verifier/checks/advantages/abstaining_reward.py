@@ -56,6 +56,9 @@ def _wrong(
     if not np.isfinite(found[siblings]).all():
         subject.measured["missing reward"] = "a NaN reward makes its whole group NaN"
         return "", ""
+    if not np.any(found[:size]):
+        subject.measured["missing reward"] = "a NaN reward takes its whole group out"
+        return "", ""
     subject.measured["missing reward"] = "a NaN reward is left out"
     if not np.isfinite(found[position]) or abs(found[position]) > TOLERANCE * np.abs(before).max():
         return f"The sample without a reward has advantage {found[position]:.4g}.", "0"

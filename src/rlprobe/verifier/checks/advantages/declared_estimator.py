@@ -62,7 +62,9 @@ def _mistake(found: Estimator, baseline: str, scaling: str) -> str:
     """What is wrong, in a few words; "" where nothing is."""
     if not found.fits:
         return "not the declared estimator" if baseline and _is_name(baseline) else ""
-    if baseline and _is_name(baseline) and found.baseline != baseline:
+    # Divided by a deviation, the group's mean and the mean of the others give the same numbers.
+    same = found.scaling != "none" and {found.baseline, baseline} == set(_GROUPED)
+    if baseline and _is_name(baseline) and found.baseline != baseline and not same:
         return f"baseline {found.baseline} instead of {baseline}"
     measured = _SAME.get(found.scaling, found.scaling)
     if scaling in ("none", "group", "batch") and measured != scaling:

@@ -25,6 +25,8 @@ def run(subject: Subject) -> Outcome:
     advantages = steady(subject)
     rewards = sample(subject, CHECK.id, advantages)
     found = {factor: advantages(factor * rewards) for factor in (1.0, FACTOR, 1 / FACTOR)}
+    if not is_centred(subject, advantages):  # a constant baseline has a unit of its own
+        found = {factor: one - one.mean() for factor, one in found.items()}
     if not all(np.isfinite(one).all() and np.any(one) for one in found.values()):
         return passed("not finite or zero: told elsewhere")
     larger, smaller = _factor(found[FACTOR], found[1.0]), _factor(found[1 / FACTOR], found[1.0])

@@ -229,3 +229,12 @@ def test_a_dict_that_is_changed_after_the_call_keeps_what_was_logged(tmp_path):
     assert run.column("b")[0] == 2.0
     assert run.column("3")[1] == 1.0
     assert "c" not in run.metrics
+
+
+def test_half_a_surrogate_pair_costs_that_character_and_not_the_samples_of_the_step(tmp_path):
+    with Recorder(tmp_path / "run") as recorder:
+        recorder.log_samples(0, [{"completion": "half \ud83d pair", "reward/\ud83d": 1.0}, {"completion": "whole"}])
+
+    samples = Run(RecordingFeed(tmp_path / "run")).samples()
+    assert samples.columns["completion"] == ["half ? pair", "whole"]
+    assert "reward/?" in samples.columns

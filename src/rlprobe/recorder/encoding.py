@@ -68,4 +68,12 @@ class StepEncoder:
 def sample_frame(sequence: int, step: int, time: float, columns: Mapping[str, list[object]]) -> bytes:
     """The frame of sample rows."""
     rows = max(map(len, columns.values()), default=0)
-    return frame(_encode((SAMPLE_ROWS, sequence, step, time, rows, columns)))
+    try:
+        return frame(_encode((SAMPLE_ROWS, sequence, step, time, rows, columns)))
+    except UnicodeEncodeError:  # half a surrogate pair in one text costs that character, not the rows of the step
+        whole = {_whole(name): [_whole(value) for value in values] for name, values in columns.items()}
+        return frame(_encode((SAMPLE_ROWS, sequence, step, time, rows, whole)))
+
+
+def _whole(value: object) -> object:
+    return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else value

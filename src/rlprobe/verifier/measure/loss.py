@@ -130,7 +130,7 @@ def _normalises(loss: PolicyLoss, values: dict[str, object]) -> bool:
     advantages = np.asarray(values["advantages"])
     plain = loss.slope(values)
     slack = 1e3  # an epsilon in the deviation
-    moved = [loss.slope({**values, "advantages": other}) for other in (3.0 * advantages, advantages + 0.7)]
+    moved = [loss.slope({**values, "advantages": other}) for other in (3.0 * advantages, advantages + 2.0)]
     turned = loss.slope({**values, "advantages": -advantages})
     same = all(loss.close(plain, other, slack=slack) for other in moved)
     return same and not loss.close(plain, turned, slack=slack)

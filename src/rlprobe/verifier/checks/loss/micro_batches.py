@@ -26,9 +26,7 @@ def run(subject: Subject) -> Outcome:
     loss = policy_loss(subject)
     family = aggregation(subject).family
     if family == "token_mean" and not loss.takes("normalizer"):
-        return not_applicable(
-            "a mean over the micro-batch's own tokens; hand the batch's tokens over to make it add up"
-        )
+        return not_applicable("a mean over the micro-batch's own tokens; hand over those of the batch")
     values = off_policy(subject, CHECK.id)
     whole = loss.slope(values)
     tokens = int(np.asarray(values["mask"]).sum())

@@ -14,7 +14,7 @@ CHECK = Check(
     stage="loss",
     category="log-space signs",
     needs=("loss",),
-    fix="The loss is minus the mean of ratio times advantage, ratio = exp(log-prob - old log-prob); mend that one sign.",
+    fix="The loss is minus the mean of exp(log-prob - old log-prob) times advantage; mend that one sign.",
     causes=("NO_LEARNING", "REWARD_COLLAPSE", "LIKELIHOOD_DISPLACEMENT"),
 )
 

@@ -25,7 +25,7 @@ def run(subject: Subject) -> Outcome:
         result = loss.function(**arguments)
         if result.size != 1:
             return failed(
-                "loss", f"The loss is {result.size} numbers of shape {list(result.shape)}, not one.", expected="a scalar",
+                "loss", f"The loss is {result.size} numbers, not one.", expected="a scalar",
                 got=f"shape {list(result.shape)}", example=arguments, fingerprint="not reduced",
                 fix="Reduce over tokens and over rows before returning.",
             )  # fmt: skip

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from rlprobe.recording.run import FloatArray
 from rlprobe.verifier.measure.loss import PolicyLoss, off_policy, policy_loss
 from rlprobe.verifier.measure.loss_inputs import padded
 from rlprobe.verifier.measure.loss_weights import aggregation
@@ -50,7 +51,7 @@ def _wide(values: dict[str, object], *, right: bool) -> dict[str, object]:
     return padded(values, right=MORE) if right else padded(values, left=MORE)
 
 
-def _cut(slope: np.ndarray[tuple[int, ...], np.dtype[np.float64]], width: int, *, right: bool) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:  # fmt: skip
+def _cut(slope: FloatArray, width: int, *, right: bool) -> FloatArray:
     return slope[:, :width] if right else slope[:, -width:]
 
 

@@ -35,7 +35,8 @@ def run(subject: Subject) -> Outcome:
     example = loss.arguments(law.values)
     mask = np.asarray(law.values["mask"], dtype=bool)
     declared = subject.declared.text("ratio")
-    expected = LEVELS.get(declared) or BY_ALGORITHM.get(subject.declared.text("algorithm"), ())
+    by_algorithm = BY_ALGORITHM.get(subject.declared.text("algorithm"), ())
+    expected = by_algorithm or LEVELS.get(declared, ())
     if law.correct and law.name == "none" and subject.declared.number("inner_steps") == 1:
         return passed("no ratio; right for one inner step")
     if law.correct and (not expected or law.name in expected):
@@ -43,9 +44,7 @@ def run(subject: Subject) -> Outcome:
     told = {"expected": " or ".join(expected) or "a token's or a sequence's ratio", "got": shown(law.weights[mask]),
             "example": example, "fingerprint": "" if law.name == "unknown" else f"ratio law: {law.name}"}  # fmt: skip
     if law.name == "unknown":
-        statement = (
-            f"The weights of drifted tokens follow no known ratio (nearest {law.nearest}, off by {law.residual:.2g})."
-        )
+        statement = f"The weights of drifted tokens follow no known ratio, not even {law.nearest}."
         verdict = failed if expected else warned
         return verdict("loss", statement, **told)  # type: ignore[arg-type]  # keywords by name
     return failed("loss", f"The weights of drifted tokens follow the law {law.name!r}.", **told)  # type: ignore[arg-type]  # keywords by name

@@ -31,6 +31,6 @@ def run(subject: Subject) -> Outcome:
     expected, got = loss.slope(values)[ORDER], loss.slope(other)
     if not loss.close(expected, got, slack=10):
         worst = int(np.abs(expected - got).max(axis=1).argmax())
-        return failed("loss", f"Row {ORDER[worst]} gets another gradient at place {worst}.", expected=shown(expected[worst]),
-                      got=shown(got[worst]), example=loss.arguments(other))  # fmt: skip
+        return failed("loss", f"Row {ORDER[worst]} gets another gradient at place {worst}.", got=shown(got[worst]),
+                      expected=shown(expected[worst]), example=loss.arguments(other))  # fmt: skip
     return passed()

@@ -17,7 +17,7 @@ CHECK = Check(
     stage="loss",
     category="scaling and aggregation",
     needs=("loss",),
-    fix="Carry over what the second path lacks (mask, importance ratio, clip range, coefficient); keep the first as it is.",
+    fix="Carry over what the second path lacks (mask, importance ratio, clip range, coefficient), nothing else.",
     causes=("GRAD_PATHOLOGY", "TRAIN_INFER_MISMATCH"),
 )
 

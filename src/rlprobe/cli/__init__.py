@@ -18,6 +18,7 @@ COMMANDS = {  # in the order of --help
     "ls": "rlprobe.cli.ls",
     "samples": "rlprobe.cli.samples",
     "show": "rlprobe.cli.show",
+    "diff": "rlprobe.cli.diff",
     "import": "rlprobe.cli.import_",
     "validate": "rlprobe.cli.validate",
     "export": "rlprobe.cli.export",
@@ -87,7 +88,9 @@ def _dispatch(words: list[str]) -> int:
 
     for name in THREADS:  # what the user has set stays
         os.environ.setdefault(name, "1")
-    args = parser_of(first, load(first)).parse_args(words[1:])
+    module = load(first)
+    given = getattr(module, "before_parsing", list)(words[1:])
+    args = parser_of(first, module).parse_args(given)
     return int(args.run(args))
 
 

@@ -7,9 +7,11 @@ import linecache
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from types import CodeType, FunctionType
 
 DEPTH = 3  # functions called by functions; helpers of a reward function seldom lie deeper
+LONGEST_FILE = 50_000  # lines of a file that is parsed
 LONGEST = 400  # characters of a string that is still taken for a pattern or a marker
 
 
@@ -34,7 +36,7 @@ def read(target: object) -> Reading:
     """The reading of a callable; empty where it has no Python code."""
     strings: dict[str, None] = {}
     names: set[str] = set()
-    for function in _functions(target, DEPTH):
+    for function in functions(target):
         for text in _strings(function):
             if len(text) <= LONGEST:
                 strings[text] = None
@@ -101,10 +103,8 @@ def syntax(target: object) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
     function = function_of(target)
     if function is None:
         return None
-    lines = linecache.getlines(function.__code__.co_filename)
-    try:
-        tree = ast.parse("".join(lines))
-    except (SyntaxError, ValueError):
+    tree = module_syntax(function)
+    if tree is None:
         return None
     wanted = function.__code__.co_firstlineno
     for node in ast.walk(tree):
@@ -113,6 +113,22 @@ def syntax(target: object) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
             if first == wanted or node.lineno == wanted:
                 return node
     return None
+
+
+def module_syntax(function: FunctionType) -> ast.Module | None:
+    """The syntax tree of the function's file, read and never run; None where it cannot be read or is too long."""
+    lines = linecache.getlines(function.__code__.co_filename)
+    if not lines or len(lines) > LONGEST_FILE:
+        return None
+    try:
+        return _parsed("".join(lines))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+@lru_cache(maxsize=16)
+def _parsed(text: str) -> ast.Module:
+    return ast.parse(text)
 
 
 def plain(target: object) -> object:
@@ -134,7 +150,8 @@ def function_of(target: object) -> FunctionType | None:
     return bound if isinstance(bound, FunctionType) else None
 
 
-def _functions(target: object, depth: int) -> Iterator[FunctionType]:
+def functions(target: object, depth: int = DEPTH) -> Iterator[FunctionType]:
+    """The Python function behind a callable and the functions of its module that it calls, each once."""
     first = function_of(target)
     waiting: list[tuple[FunctionType, int]] = [(first, depth)] if first else []
     owner = getattr(plain(target), "__self__", plain(target))

@@ -1,7 +1,6 @@
 """The user's settings under canonical names with his own spelling of each: flat as TRL and OpenRLHF have them, or
 nested as verl has them."""
 
-import numbers
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -79,7 +78,7 @@ class Settings:
     def number(self, name: str) -> float | None:
         """The value as a number; None where it is not set or no number."""
         value = self.values.get(name)
-        return float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else None
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
     def text(self, name: str) -> str:
         """The value in lower case; "" where it is not set."""

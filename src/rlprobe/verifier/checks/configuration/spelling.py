@@ -24,6 +24,8 @@ def run(subject: Subject) -> Outcome:
     known = {*NAMES, *FURTHER, *(other for others in (*NAMES.values(), *FURTHER.values()) for other in others)}
     for path in given.raw:
         name = path.rpartition(".")[2]
+        if name in known:
+            continue
         meant = next((one for one in sorted(known) if _slip(name, one)), "")
         if meant and meant not in given.raw:
             return warned(

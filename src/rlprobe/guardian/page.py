@@ -36,6 +36,7 @@ _MOST_METRICS = 10
 _MOST_FINDINGS = 8
 _RECENT = 16  # values of which the level now is the median
 _BAR = 30  # columns
+_LONGEST_NAME = 32  # characters of a run's name in a list
 
 
 def single(guard: Guard, now: float, *, height: int, news: Sequence[str], waits: str) -> RenderableType:
@@ -87,13 +88,19 @@ def _row(guard: Guard, now: float) -> list[Text]:
     style = VERDICT_STYLES[told.verdict].replace("white on ", "").replace("black on ", "")
     reward = guard.run.column("reward_mean")
     return [
-        Text(say.plain("/".join(told.source.split("/")[-2:]))),
+        Text(_short(told.source)),
         Text(say.MISSING if told.steps is None else str(told.steps[1])),
         Text(say.duration(guard.pace.usual) if guard.pace.usual else say.MISSING),
         Text("over: " + told.verdict if guard.over(now) else told.verdict, style=style),
         Text(named),
         Text(say.sparkline(drawn(reward[np.isfinite(reward)])), style="cyan"),
     ]
+
+
+def _short(source: str) -> str:
+    """The end of a path, which tells runs apart."""
+    name = say.plain("/".join(source.split("/")[-2:]))
+    return name if len(name) <= _LONGEST_NAME else "…" + name[1 - _LONGEST_NAME :]
 
 
 def _head(told: Diagnosis) -> RenderableType:

@@ -15,6 +15,8 @@ from rlprobe.forensics.settings_differences import SettingDifferences, settings_
 from rlprobe.forensics.speed import Speed, speed
 from rlprobe.recording.run import Run
 
+TOGETHER = 3.0  # standard errors between the runs of a side, by which the sides' changes have to differ
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parted:
@@ -104,7 +106,7 @@ def compare(ours: Sequence[Run], theirs: Sequence[Run], *, align: Align = "step"
     factor = None if forked is not None else speed(a, b, names)
     worth = factor.factor if factor is not None and align == "progress" else 1.0
     pairs = _pairs(ours, theirs, names, align, worth)
-    partings = _partings(pairs)
+    partings = tuple(each for each in _partings(pairs) if _shared_by_side(each, ours, theirs))
     if factor is not None and align == "step" and _partings(_pairs(ours, theirs, names, "progress", factor.factor)):
         factor = None  # what parts along the stretched axis too is no matter of pace
     starts = [each for name, pair in pairs if (each := start_difference(name, pair)) is not None] if not forked else []
@@ -160,6 +162,24 @@ def _partings(pairs: Sequence[tuple[str, Beside]]) -> tuple[Parted, ...]:
     least = threshold(len(pairs), max((len(pair) for _, pair in pairs), default=1))
     found = [Parted(metric=name, parting=each) for name, pair in pairs if (each := parting(pair, least=least))]
     return tuple(sorted(found, key=lambda each: (each.parting.step, -each.parting.z)))
+
+
+def _shared_by_side(each: Parted, ours: Sequence[Run], theirs: Sequence[Run]) -> bool:
+    """Whether the runs of a side change together: a change of one run among several is no difference of the sides."""
+    if min(len(ours), len(theirs)) < 2:
+        return True
+    a, b = (np.array([_change(run, each) for run in side]) for side in (ours, theirs))
+    scatter = float(np.sqrt((a.var(ddof=1) / len(a)) + (b.var(ddof=1) / len(b))))
+    return abs(float(a.mean() - b.mean())) > TOGETHER * scatter
+
+
+def _change(run: Run, each: Parted) -> float:
+    """How far a run's level moves at the parting's step."""
+    values, reach = run.column(each.metric), max(10, run.rows // 10)
+    row = int(np.searchsorted(run.steps, each.parting.step))
+    parts = (values[max(0, row - reach) : row], values[row : row + reach])
+    before, after = (float(part[np.isfinite(part)].mean()) if np.isfinite(part).any() else 0.0 for part in parts)
+    return after - before
 
 
 def _not_finite(ours: Sequence[Run], theirs: Sequence[Run]) -> tuple[NotFinite, ...]:

@@ -10,6 +10,7 @@ from rlprobe.forensics.alignment import FEWEST, Beside
 from rlprobe.recording.run import FloatArray
 
 START = 20  # first rows that are compared, before training has carried the runs anywhere
+FEWEST_START = 10  # rows of it; fewer say nothing of their own noise
 CLEAR = 8.0  # standard errors, the gap's own autocorrelation allowed for
 LARGE = 3.0  # standard deviations of one row's noise; a smaller difference at the start is none
 END = 0.1  # fraction of the rows that make the end
@@ -39,18 +40,21 @@ def start_difference(name: str, pair: Beside) -> LevelDifference | None:
     """
     if len(pair) < FEWEST:
         return None
+    rows = min(START, len(pair) // 5)
+    if rows < FEWEST_START:
+        return None
     gap = pair.theirs - pair.ours
-    first = gap[:START]
+    first = gap[:rows]
     phi = _autocorrelation(gap - _course(gap))
     variance = float(np.var(first, ddof=1)) * (1.0 + phi) / (1.0 - phi)
-    size, level = abs(float(first.mean())), float(np.mean(np.abs(pair.ours[:START])))
+    size, level = abs(float(first.mean())), float(np.mean(np.abs(pair.ours[:rows])))
     floor = 1e-9 + 1e-3 * level
     error = max(math.sqrt(variance / len(first)), floor)
     spread = max(float(np.std(first, ddof=1)), floor)
     if size < CLEAR * error or size < LARGE * spread:
         return None
     return LevelDifference(
-        metric=name, ours=float(pair.ours[:START].mean()), theirs=float(pair.theirs[:START].mean()), noise=size / spread
+        metric=name, ours=float(pair.ours[:rows].mean()), theirs=float(pair.theirs[:rows].mean()), noise=size / spread
     )
 
 

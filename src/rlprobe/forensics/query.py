@@ -136,11 +136,17 @@ def taken(table: pa.Table, rows: IntArray) -> pa.Table:
     return table.take(pa.Array.from_buffers(pa.int64(), len(kept), [None, pa.py_buffer(kept)]))
 
 
+def between(first: int, last: int) -> Expression:
+    """Samples of the steps from `first` to `last`."""
+    low = Pair(sign=">=", left=Name(name=STEP, at=0), right=Number(value=first, at=0), at=0)
+    high = Pair(sign="<=", left=Name(name=STEP, at=0), right=Number(value=last, at=0), at=0)
+    root = Pair(sign="and", left=low, right=high, at=0)
+    return Expression(text=f"{first} <= step <= {last}", root=root)
+
+
 def near(step: int, within: int) -> Expression:
     """Samples of the steps around one."""
-    low = Pair(sign=">=", left=Name(name=STEP, at=0), right=Number(value=step - within, at=0), at=0)
-    high = Pair(sign="<=", left=Name(name=STEP, at=0), right=Number(value=step + within, at=0), at=0)
-    return Expression(text=f"step near {step}", root=Pair(sign="and", left=low, right=high, at=0))
+    return between(step - within, step + within)
 
 
 def distance(step: int) -> Expression:

@@ -1,31 +1,54 @@
 """What is known of one step of a run, or of a window of steps, gathered for showing. Takes a Run, judges nothing."""
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from rlprobe.doctor.finding import Diagnosis, Finding
 from rlprobe.recording.metrics import METRICS, find
 from rlprobe.recording.run import Event, Metadata, Run, Samples
 
 FOREIGN = "other"  # stage of metrics that have no canonical name
+USUAL_ROWS = 20  # rows before a step that say what is usual
+FEWEST_USUAL = 5  # logged rows among them, from which a distance is told
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usual:
+    """What a metric was like over some rows before: mean, standard deviation, and how many rows logged it."""
+
+    mean: float
+    deviation: float
+    rows: int
+
+    def away(self, value: float) -> float | None:
+        """How many standard deviations a value lies from the mean, infinitely many from a constant; None if unknown."""
+        if self.rows < FEWEST_USUAL or not math.isfinite(value):
+            return None
+        gap = value - self.mean
+        if self.deviation <= 1e-9 * abs(self.mean):
+            return 0.0 if abs(gap) <= 1e-9 * abs(self.mean) else math.copysign(math.inf, gap)
+        return gap / self.deviation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Value:
-    """One metric at one step: its value there and the one before, None where nothing was logged."""
+    """One metric at one step: its value, the one before (None where nothing was logged) and the rows before."""
 
     metric: str
     stage: str
     unit: str
     value: float
     previous: float | None
+    usual: Usual | None
     metadata: Metadata
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One step: its metrics by stage, its events, its samples."""
+    """One step: its metrics by stage, its events, its samples, and how often training went back over it."""
 
     source: str
     step: int
@@ -33,17 +56,25 @@ class Step:
     values: tuple[Value, ...]
     events: tuple[Event, ...]
     samples: Samples
+    replaced: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Course:
-    """One metric over a window: the logged values, oldest first, at least one."""
+    """One metric over a window: the logged values, oldest first, at least one; and as many rows before the window."""
 
     metric: str
     stage: str
     unit: str
     steps: tuple[int, ...]
     values: tuple[float, ...]
+    earlier: Usual | None
+
+    @property
+    def mean(self) -> float | None:
+        """Mean of the finite values; None where there is none."""
+        finite = [value for value in self.values if math.isfinite(value)]
+        return sum(finite) / len(finite) if finite else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +109,7 @@ def at(run: Run, step: int) -> Step:
         values=tuple(_values(run, row)),
         events=tuple(event for event in run.events if event.step == step),
         samples=run.samples(step=step),
+        replaced=sum(int(np.isin(step, batch.steps)) for batch in run.overwritten),
     )
 
 
@@ -100,29 +132,48 @@ def between(run: Run, first: int, last: int) -> Window:
     )
 
 
-def document(facts: Step) -> Mapping[str, object]:
+def active(diagnosis: Diagnosis, first: int, last: int) -> list[Finding]:
+    """Findings that began by step `last` and had not recovered by step `first`, in reading order."""
+    return [
+        finding
+        for finding in diagnosis.findings
+        if finding.onset_step <= last and (finding.recovered_step is None or finding.recovered_step >= first)
+    ]
+
+
+def document(facts: Step, findings: Sequence[Finding] = ()) -> Mapping[str, object]:
     """The step as a tree for JSON; sample columns of raw bytes are left out."""
     return {
         "schema": "rlprobe.step/1",
         "source": facts.source,
         "step": facts.step,
         "segment": facts.segment,
+        "replaced": facts.replaced,
         "metrics": {value.metric: value.value for value in facts.values},
+        "usual": {value.metric: _usual(value.usual) for value in facts.values if value.usual is not None},
         "units": {value.metric: value.unit for value in facts.values if value.unit},
         "events": [_event(event) for event in facts.events],
+        "findings": [_finding(finding) for finding in findings],
         "samples": list(sample_rows(facts.samples)),
     }
 
 
-def window_document(facts: Window) -> Mapping[str, object]:
+def window_document(
+    facts: Window, findings: Sequence[Finding] = (), samples: Sequence[Mapping[str, object]] = ()
+) -> Mapping[str, object]:
     """The window as a tree for JSON."""
     return {
         "schema": "rlprobe.window/1",
         "source": facts.source,
         "steps": (facts.first, facts.last),
         "rows": facts.rows,
-        "metrics": {course.metric: {"steps": course.steps, "values": course.values} for course in facts.courses},
+        "metrics": {
+            course.metric: {"steps": course.steps, "values": course.values, "before": _usual(course.earlier)}
+            for course in facts.courses
+        },
         "events": [_event(event) for event in facts.events],
+        "findings": [_finding(finding) for finding in findings],
+        "samples": list(samples),
     }
 
 
@@ -143,6 +194,31 @@ def _event(event: Event) -> Mapping[str, object]:
     return {"kind": event.kind, "step": event.step, "time": event.time, "fields": event.fields}
 
 
+def _finding(finding: Finding) -> Mapping[str, object]:
+    return {
+        "key": finding.key,
+        "id": finding.id,
+        "severity": finding.severity,
+        "title": finding.title,
+        "onset_step": finding.onset_step,
+        "recovered_step": finding.recovered_step,
+        "root": finding.root,
+    }
+
+
+def _usual(usual: Usual | None) -> Mapping[str, object] | None:
+    return None if usual is None else {"mean": usual.mean, "deviation": usual.deviation, "rows": usual.rows}
+
+
+def _before(run: Run, name: str, row: int, rows: int) -> Usual | None:
+    """The metric over the `rows` rows before a row; None where none of them has a finite value."""
+    before = run.column(name)[max(0, row - rows) : row]
+    finite = before[np.isfinite(before)]
+    if len(finite) == 0:
+        return None
+    return Usual(mean=float(finite.mean()), deviation=float(finite.std()), rows=len(finite))
+
+
 def _values(run: Run, row: int) -> Iterator[Value]:
     for name in _in_reading_order(run):
         logged = run.logged(name)[: row + 1]
@@ -152,7 +228,15 @@ def _values(run: Run, row: int) -> Iterator[Value]:
         stage, unit = _place(run, name)
         previous = float(column[earlier[-1]]) if len(earlier) else None
         metadata = run.metadata(name)
-        yield Value(metric=name, stage=stage, unit=unit, value=float(column[row]), previous=previous, metadata=metadata)
+        yield Value(
+            metric=name,
+            stage=stage,
+            unit=unit,
+            value=float(column[row]),
+            previous=previous,
+            usual=_before(run, name, row, USUAL_ROWS),
+            metadata=metadata,
+        )
 
 
 def _courses(run: Run, rows: slice) -> Iterator[Course]:
@@ -162,7 +246,8 @@ def _courses(run: Run, rows: slice) -> Iterator[Course]:
             continue
         stage, unit = _place(run, name)
         steps, values = run.steps[rows][where].tolist(), run.column(name)[rows][where].tolist()
-        yield Course(metric=name, stage=stage, unit=unit, steps=tuple(steps), values=tuple(values))
+        earlier = _before(run, name, rows.start, rows.stop - rows.start)
+        yield Course(metric=name, stage=stage, unit=unit, steps=tuple(steps), values=tuple(values), earlier=earlier)
 
 
 def _in_reading_order(run: Run) -> list[str]:

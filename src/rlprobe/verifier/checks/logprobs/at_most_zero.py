@@ -1,6 +1,8 @@
 """A log-probability is the logarithm of a number between 0 and 1: no entry is above 0."""
 
-from rlprobe.verifier import inputs
+import numpy as np
+
+from rlprobe.verifier.measure.logprobs import drawn, measured
 from rlprobe.verifier.outcome import Check, Outcome, failed, passed
 from rlprobe.verifier.shrink import shrink
 from rlprobe.verifier.subject import Subject, shown
@@ -19,19 +21,18 @@ CHECK = Check(
 
 def run(subject: Subject) -> Outcome:
     """Log-probs of random logits and of strongly peaked ones."""
-    function = subject.function("logprobs")
-    rng = subject.rng(CHECK.id)
+    logprobs = measured(subject)
     for sharpness in (1.0, 10.0):
-        values: dict[str, object] = {"logits": sharpness * inputs.logits(rng), "ids": inputs.token_ids(rng)}
-        if function(**values).max() > TOLERANCE:
-            small = shrink(values, "logprobs", lambda v: bool(function(**v).max() > TOLERANCE))
-            got = function(**small)
+        values = logprobs.arguments(*drawn(subject, CHECK.id, sharpness=sharpness))
+        if logprobs.function(**values).max() > TOLERANCE:
+            small = shrink(values, "logprobs", lambda v: bool(logprobs.function(**v).max() > TOLERANCE))
+            got = logprobs.function(**small)
             return failed(
                 "logprobs",
                 f"A log-prob of {got.max():.4g} is above 0.",
                 expected="every entry <= 0",
                 got=shown(got),
                 example=small,
-                fingerprint="negated" if got.min() >= -TOLERANCE else "",
+                fingerprint="negated" if np.all(got >= -TOLERANCE) else "",
             )
     return passed()

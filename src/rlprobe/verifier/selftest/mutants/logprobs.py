@@ -110,9 +110,7 @@ _THROUGH_A_MODEL = (
     _one("engine-other-rows", "tiny_lora_torch", "return get_per_token_logps(self.weights, ids, None", "return get_per_token_logps(self.weights, ids.flip(0), None", "rollout sync and token identity", "retok-logp-rllm"),
     _one("packed-positions-run-on", "tiny_packed_torch", "logits = model(ids, segment_ids, restart(segment_ids))", "logits = model(ids, segment_ids, torch.arange(ids.shape[1]).expand_as(ids))", "masks and alignment", "lp-padding-nemo"),
     _one("packed-attention-crosses", "tiny_packed_torch", "causal & same", "causal[None]", "masks and alignment"),
-    _one("packed-border-scored", "tiny_packed_torch", "return torch.where(same, logp, torch.zeros_like(logp))", "return torch.where(same, logp, logp)", "masks and alignment"),
     _one("packed-border-kept-rest-dropped", "tiny_packed_torch", "torch.where(same, logp, torch.zeros_like(logp))", "torch.where(~same, logp, torch.zeros_like(logp))", "masks and alignment"),
-    _one("packed-restart-late", "tiny_packed_torch", "return index - starts", "return (index - starts - 1).clamp(min=0)", "masks and alignment"),
     _one("packed-first-start-for-all", "tiny_packed_torch", "new[:, 1:] = segments[:, 1:] != segments[:, :-1]", "new[:, 1:] = segments[:1, 1:] != segments[:1, :-1]", "masks and alignment"),
 )  # fmt: skip
 

@@ -60,6 +60,8 @@ def loops(text: str) -> list[Loop]:
         for start, end in _runs(codes[unit:] == codes[:-unit]):
             rounds = (end - start + unit) // unit
             if rounds >= ROUNDS and rounds * unit >= SHORTEST:
+                slack = end - start + unit - rounds * unit
+                start += next((i for i in range(slack + 1) if not text[start + i].isspace()), 0)  # begin with a word
                 found.append(Loop(start=start, end=start + rounds * unit, unit=unit, rounds=rounds))
     found.sort(key=lambda loop: (loop.start - loop.end, loop.unit))
     taken: list[Loop] = []

@@ -10,6 +10,7 @@ from rlprobe.verifier.measure.reading import Reading
 REASONING = "First I add the parts, then I check the sum."
 LONGEST_MARKER = 40  # characters of a string that is taken for a marker before the answer
 MOST_MARKERS = 12
+LONGEST_TAG = 20  # characters of a name
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,8 @@ def forms(reading: Reading) -> tuple[Form, ...]:
 def tags(reading: Reading) -> tuple[str, ...]:
     """Names of tags that the function's strings open, in order of appearance."""
     found = [name for text in reading.strings for name in _TAG.findall(text)]
+    if any(text.endswith("</") for text in reading.strings):  # f"<{tag}>": the name is another string
+        found += [text for text in reading.strings if text.isidentifier() and len(text) <= LONGEST_TAG]
     return tuple(dict.fromkeys(name for name in found if not name.startswith("|")))
 
 

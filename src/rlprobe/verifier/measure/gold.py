@@ -1,5 +1,6 @@
 """What a reward function rewards, found by trying: a completion that it scores high, and one that it scores lower."""
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from rlprobe.verifier.subject import Subject, Unavailable
 
 TRIAL_ROWS = 3  # so many that one number for all of them is told from one number each
 PATIENCE_SECONDS = 1.0  # of trying forms on one function; slow judges are tried on fewer
+_TAG = re.compile(r"</?([A-Za-z_][\w-]*)>")
 UNFORMATTED = "I am not sure what to say about this."
 MARKERS = ("boxed", "####", "```")
 RANKS: tuple[Status, ...] = ("fail", "warn", "pass", "not_checkable", "not_applicable")
@@ -152,7 +154,7 @@ def _settled(
     first: RaisedError | None = None
     for candidate in conventions(reward):
         for column in columns or (None,):
-            for form in tried[:8]:
+            for form in tried:
                 sample = _answered(base, column, column.pairs[0][0] if column else "")
                 try:
                     candidate([sample.saying(form(column.pairs[0][0] if column else "42"))] * TRIAL_ROWS)
@@ -226,8 +228,16 @@ def _by_format(made: Gold, row: Sample) -> Gold:
     named = set(tags(made.reading)) | {one for one in MARKERS if made.reading.mentions(one)}
     own = [one for one in made.tried if any(name in one[0](made.answer) for name in named)]
     wrong = row.saying(UNFORMATTED)
+    whole = [one for one in own if _well_formed(one[0](made.answer))]
+    half = max((one for one in own if one not in whole), key=lambda one: one[1], default=None)
+    if whole and half is not None and half[1] > max(one[1] for one in whole):
+        best = max(whole, key=lambda one: one[1])
+        return replace(
+            made, kind="format", form=best[0], gold=row.saying(best[0](made.answer)), gold_score=best[1],
+            wrong=row.saying(half[0](made.answer)), wrong_score=half[1], inverted=True,
+        )  # fmt: skip
     if own:
-        form, high, _ = max(own, key=lambda one: one[1])
+        form, high, _ = max(whole or own, key=lambda one: one[1])
         low = min(high_ for _, high_, _ in own)
         if high > plain and not _close(high, plain):
             return replace(
@@ -249,6 +259,12 @@ def _by_format(made: Gold, row: Sample) -> Gold:
         made, kind="graded", form=form, gold=row.saying(form(made.answer)), wrong=wrong,
         gold_score=high, wrong_score=plain,
     )  # fmt: skip
+
+
+def _well_formed(text: str) -> bool:
+    """Whether tags of answers open and close in turn; a reasoning tag may have been opened in the prompt."""
+    names = {name for name in _TAG.findall(text) if not name.startswith("think")}
+    return all(text.count(f"<{name}>") == text.count(f"</{name}>") == 1 for name in names)
 
 
 def _both(reward: Reward, right: Sample, wrong: Sample) -> Iterator[tuple[float, float]]:

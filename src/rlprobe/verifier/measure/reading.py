@@ -7,7 +7,7 @@ import linecache
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import CodeType, FunctionType
 
 DEPTH = 3  # functions called by functions; helpers of a reward function seldom lie deeper
@@ -42,6 +42,8 @@ def read(target: object) -> Reading:
                 strings[text] = None
         for code in _codes(function.__code__):
             names.update(code.co_names, code.co_varnames, code.co_freevars)
+    for given in _given(target):
+        strings.update(dict.fromkeys(_texts(given)))
     owner = plain(target)
     if not isinstance(owner, FunctionType):
         for value in list(getattr(owner, "__dict__", {}).values()):
@@ -167,6 +169,13 @@ def functions(target: object, depth: int = DEPTH) -> Iterator[FunctionType]:
         yield function
         if left:
             waiting += [(one, left - 1) for one in _called(function)]
+
+
+def _given(target: object) -> Iterator[object]:
+    """Arguments that partials hold."""
+    while isinstance(target, partial):
+        yield from (*target.args, *target.keywords.values())
+        target = target.func
 
 
 def _called(function: FunctionType) -> Iterator[FunctionType]:

@@ -9,6 +9,7 @@ from rlprobe.verifier.rewarding import Sample
 from rlprobe.verifier.subject import Subject
 
 LINES = "First I add the parts.\n\nThen I check:\n1. the sum\n2. the sign"
+BRACES = "Let $f(x) = {x}$ with x > 3 and x < 7 in {5, 6}; [then] 30% is (not) enough."
 LONG = "I add the parts and check the sum again. " * 10
 ENDINGS = ("<|", "</s>", "<eos>", "[EOS]", "<end_of_turn>")
 CHECK = Check(
@@ -43,6 +44,7 @@ def _judged(gold: Gold) -> Outcome:
         return _alone(gold, form)
     for reasoning, what, mistake in (
         (LINES, "reasoning of several lines", "the dot does not match a newline"),
+        (BRACES, "reasoning with braces, signs and numbers", "takes the first brace or number"),
         ("Yes.", "short reasoning", "cut at a fixed place"),
         (LONG, "longer reasoning", "cut at a fixed place"),
     ):

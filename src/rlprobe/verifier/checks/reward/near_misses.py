@@ -3,10 +3,12 @@
 import re
 
 from rlprobe.verifier.function import RaisedError
+from rlprobe.verifier.measure.forms import Form
 from rlprobe.verifier.measure.gold import Gold, each
 from rlprobe.verifier.outcome import Check, Outcome, failed, not_applicable, passed, warned
 from rlprobe.verifier.subject import Subject
 
+PLAIN = ("", "<think>", "answer is", "answer")  # markers of forms that state the answer in running text
 CHECK = Check(
     id="V114",
     title="an answer that resembles the right one is wrong",
@@ -27,7 +29,7 @@ def _judged(gold: Gold) -> Outcome:
     form = gold.form
     if gold.kind != "answer" or form is None or gold.inverted:
         return not_applicable("it compares with no answer")
-    exact = bool(form.marker) and not form.name.startswith("sentence")
+    exact = _exact(gold, form)
     for said in _near(gold.answer):
         sample = gold.saying(said)
         try:
@@ -47,13 +49,24 @@ def _judged(gold: Gold) -> Outcome:
     return passed()
 
 
+def _exact(gold: Gold, form: Form) -> bool:
+    """Whether the function picks an answer out; one that looks for it anywhere in plain text is lenient by design."""
+    middle = (gold.gold_score + gold.wrong_score) / 2
+    plain = any(high > middle > low for one, high, low in gold.tried if one.marker in PLAIN)
+    numeric = re.fullmatch(r"-?\d*\.?\d+", gold.answer) is not None
+    listed = gold.saying(f"{gold.other}, {gold.answer}, {gold.other}", form=form)
+    return not plain or (numeric and not gold.rewarded(listed))
+
+
 def _near(answer: str) -> list[str]:
     if re.fullmatch(r"-?\d+", answer):
         near = [f"{answer}0", f"1{answer.lstrip('-')}", "-99999", "99999", f"{int(answer) + 1}"]
         return [*near, *([answer[0]] if len(answer) > 1 and answer[0] != "-" else [])]
     if re.fullmatch(r"-?\d*\.\d+", answer):
         return [f"{float(answer) + 1:g}", "-99999", "99999"]
-    return [f"{answer}x", f"x{answer}", answer[:-1] or "q"]
+    if len(answer) == 1:
+        return [letter for letter in "BCDA" if letter != answer.upper()]
+    return [f"{answer}x", f"x{answer}", answer[:-1]]
 
 
 def _apart(said: str, answer: str) -> bool:

@@ -8,6 +8,7 @@ from rlprobe.verifier.outcome import Check, Outcome, failed, not_applicable, pas
 from rlprobe.verifier.subject import Subject
 
 NAMED = re.compile(r"penal|punish|overlong", re.IGNORECASE)
+OF_LENGTH = re.compile(r"length|overlong|too_long|repet", re.IGNORECASE)
 TEXTS = ("", "Yes.", "word " * 30, "word " * 200, "word " * 2000, "one two three. " * 500)
 CHECK = Check(
     id="V116",
@@ -43,4 +44,14 @@ def _judged(gold: Gold) -> Outcome:
                 example=gold.reward.example([sample]),
                 fingerprint="sign turned",
             )
+    scores = {gold.score(gold.gold.saying(text)) for text in TEXTS}
+    if OF_LENGTH.search(gold.reward.name) and len(scores) == 1:
+        return failed(
+            gold.reward.slot,
+            f"{gold.reward.name} gives {scores.pop():.4g} to every text from 0 to 10,000 characters.",
+            expected="less for the longer ones",
+            got="one value",
+            example=gold.reward.example([gold.gold.saying(text[:60]) for text in TEXTS]),
+            fingerprint="constant",
+        )
     return passed()

@@ -1,13 +1,16 @@
 """A completion that states the right answer, or keeps the asked form, scores higher than one that does not."""
 
+from rlprobe.verifier.function import RaisedError
 from rlprobe.verifier.measure.columns import completion_of, samples_of, wrong_of
 from rlprobe.verifier.measure.forms import tags
 from rlprobe.verifier.measure.gold import UNFORMATTED, Gold, each, golds
+from rlprobe.verifier.measure.reading import uses_parameter
 from rlprobe.verifier.outcome import Check, Outcome, failed, not_checkable, passed
-from rlprobe.verifier.rewarding import answers
+from rlprobe.verifier.rewarding import answers, same
 from rlprobe.verifier.subject import Subject
 
 ROWS = 16  # rows of the data set that are tried
+WORDS = 20  # strings of the function that are tried as completions
 CHECK = Check(
     id="V101",
     title="a right completion scores higher than a wrong one",
@@ -50,6 +53,24 @@ def _of_rows(subject: Subject, gold: Gold) -> Outcome | None:
     return None
 
 
+def _other_terms(gold: Gold) -> bool:
+    """Whether the answer is weighed in another way than being stated: with further columns, or by words of its own."""
+    assert gold.column is not None
+    reward = gold.reward
+    further = [one for one in reward.columns if one != gold.column.name and uses_parameter(reward.target, one)]
+    if further:
+        return True
+    words = [text for text in gold.reading.strings if text.isidentifier()][:WORDS]
+    texts = [form(gold.answer) for form, _, _ in gold.tried] + words
+    first, second = gold.saying(gold.answer), gold.saying(gold.answer, answer=gold.other)
+    try:
+        return any(
+            not same(gold.reward.score(first.saying(text)), gold.reward.score(second.saying(text))) for text in texts
+        )
+    except RaisedError:
+        return False
+
+
 def _judged(gold: Gold) -> Outcome:
     reward, takes_answer = gold.reward, gold.column is not None and answers(gold.column.name)
     if gold.inverted:
@@ -63,6 +84,11 @@ def _judged(gold: Gold) -> Outcome:
         )
     if takes_answer and gold.kind in ("format", "graded", "constant"):
         assert gold.column is not None
+        if _other_terms(gold):
+            return not_checkable(
+                f"{reward.name} scores by its columns, and no form that was tried states a right answer",
+                missing=('dataset with "completion"',),
+            )
         same = "every one alike" if gold.kind == "constant" else "by other things than the answer"
         return failed(
             reward.slot,

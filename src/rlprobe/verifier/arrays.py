@@ -94,7 +94,7 @@ def _typed(
 
 
 def _annotated(annotation: str) -> Framework | None:
-    text = annotation.lower()
+    text = annotation.lower().removeprefix("<class '")  # str() of a plain class
     if "ndarray" in text or "np." in text:
         return "numpy"
     if "tensor" in text:

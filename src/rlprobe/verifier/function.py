@@ -147,6 +147,12 @@ class Function:
             slope[index] = (sides[0] - sides[1]) / (2 * width)
         return slope.reshape(base.shape)
 
+    def takes_tensor(self, role: str) -> bool:
+        """Whether the argument of a role is handed over as a torch tensor."""
+        annotation = next((one.annotation for one in self.binding.bound if one.role == role), "")
+        handed = convert(np.zeros(1), self._convention(), kind="float", annotation=annotation)
+        return type(handed).__module__.partition(".")[0] == "torch"
+
     def altered(self, **values: object) -> tuple[str, ...]:
         """Roles whose array the function changed in place during a call.
 

@@ -7,7 +7,7 @@ import numpy as np
 from rlprobe.recording.run import BoolArray, FloatArray
 from rlprobe.verifier.inputs import loss_input, mask
 from rlprobe.verifier.measure.kl_estimators import LOG_RATIOS
-from rlprobe.verifier.measure.loss import KL_COEFFICIENT, PolicyLoss, policy_loss
+from rlprobe.verifier.measure.loss import KL_COEFFICIENT, PolicyLoss, policy_loss, unmasked
 from rlprobe.verifier.subject import Subject
 
 WIDTH = 3  # columns of rows with one token
@@ -55,18 +55,20 @@ def away(values: dict[str, object], distance: FloatArray | float) -> dict[str, o
 
 def token_term(loss: PolicyLoss, settings: dict[str, object], log_p: FloatArray, log_q: FloatArray) -> FloatArray:
     """The term [V] for single tokens with these log-probs under policy and reference, up to its weight."""
-    return np.array([loss.value(_one(p, q, settings)) for p, q in zip(log_p, log_q, strict=True)])
+    pairs = zip(log_p, log_q, strict=True)
+    return np.array([loss.value(_column(loss, np.full(2, p), np.full(2, q), settings)) for p, q in pairs])
 
 
 def token_slope(loss: PolicyLoss, settings: dict[str, object], log_p: FloatArray, log_q: FloatArray) -> FloatArray:
     """Slope [V] of the term for single tokens, up to its weight; all tokens are rows of one batch."""
-    return loss.slope(_column(log_p, log_q, settings))[:, 0]
+    return loss.slope(_column(loss, log_p, log_q, settings))[:, 0]
 
 
 def _measured(subject: Subject, loss: PolicyLoss) -> KLTerm | None:
     if not loss.takes("ref_logprobs"):
         return None
-    base = loss_input(subject.rng("loss.kl"), on_policy=True)
+    lengths = (6, 6, 6, 6) if unmasked(subject) else (6, 3, 5, 2)
+    base = loss_input(subject.rng("loss.kl"), lengths=lengths, on_policy=True)
     values = base.values()
     flat: dict[str, object] = {
         **values, "advantages": np.zeros_like(base.advantages), "entropy": np.zeros_like(base.logprobs)
@@ -100,16 +102,12 @@ def _matters(loss: PolicyLoss, flat: dict[str, object]) -> bool:
     return moved or not loss.close(loss.slope(near), loss.slope(far))
 
 
-def _one(log_p: float, log_q: float, settings: dict[str, object]) -> dict[str, object]:
-    return _column(np.full(2, log_p), np.full(2, log_q), settings)
-
-
-def _column(log_p: FloatArray, log_q: FloatArray, settings: dict[str, object]) -> dict[str, object]:
-    rows = len(log_p)
-    spread = np.repeat(np.asarray(log_p)[:, None], WIDTH, axis=1)
+def _column(loss: PolicyLoss, log_p: FloatArray, log_q: FloatArray, settings: dict[str, object]) -> dict[str, object]:
+    rows, width = len(log_p), WIDTH if loss.takes("mask") else 1
+    spread = np.repeat(np.asarray(log_p)[:, None], width, axis=1)
     reference = spread.copy()
     reference[:, 0] = log_q
     return {
         "logprobs": spread, "old_logprobs": spread.copy(), "ref_logprobs": reference, "advantages": np.zeros(rows),
-        "mask": mask([1] * rows, WIDTH), "entropy": np.zeros((rows, WIDTH)), **settings,
+        "mask": mask([1] * rows, width), "entropy": np.zeros((rows, width)), **settings,
     }  # fmt: skip

@@ -11,10 +11,11 @@ from rlprobe.recording.run import FloatArray
 from rlprobe.verifier.arrays import Values
 from rlprobe.verifier.function import Function
 from rlprobe.verifier.inputs import LossInput, loss_input
-from rlprobe.verifier.measure.slopes import Slopes, slopes_of
+from rlprobe.verifier.measure.slopes import Slopes, slopes_of, without_graph
 from rlprobe.verifier.subject import Subject, Unavailable, scalar
 
 LONGEST = 16  # tokens; the constant length that is handed to losses that ask for one and got none
+SAME_LAW = 0.02  # relative; a weight of 1 + log-prob differs from a constant by a factor of its own
 KL_COEFFICIENT = 0.1  # handed to losses that take one, where the KL term itself is under test
 
 
@@ -90,13 +91,13 @@ def policy_loss(subject: Subject) -> PolicyLoss:
 
 def on_policy(subject: Subject, name: str, lengths: tuple[int, ...] = (6, 3, 5, 2)) -> dict[str, object]:
     """Arguments with old and reference equal to the policy; four rows of six tokens, both signs of advantage."""
-    return loss_input(subject.rng(name), lengths=lengths, on_policy=True).values()
+    return loss_input(subject.rng(name), lengths=_lengths(subject, lengths), on_policy=True).values()
 
 
 def off_policy(subject: Subject, name: str, lengths: tuple[int, ...] = (6, 3, 5, 2)) -> dict[str, object]:
     """Arguments whose ratios lie on the side that no clip touches, and whose reference differs by up to 0.3 nats."""
     rng = subject.rng(name)
-    base = loss_input(rng, lengths=lengths, on_policy=True)
+    base = loss_input(rng, lengths=_lengths(subject, lengths), on_policy=True)
     towards_harm = -np.sign(base.advantages)[:, None]
     return harmed(base, towards_harm * rng.uniform(0.05, 0.3, size=base.logprobs.shape), rng).values()
 
@@ -112,17 +113,39 @@ def harmed(base: LossInput, drift: FloatArray, rng: np.random.Generator) -> Loss
     )
 
 
+def unmasked(subject: Subject) -> bool:
+    """Whether the loss takes no mask: every token counts, and nothing can be said of padding."""
+    return not subject.takes("loss", "mask")
+
+
+def _lengths(subject: Subject, lengths: tuple[int, ...]) -> tuple[int, ...]:
+    return (max(lengths),) * len(lengths) if unmasked(subject) else lengths
+
+
 def _measured(subject: Subject) -> PolicyLoss | Unavailable:
     function = subject.function("loss")
-    values = loss_input(subject.rng("loss"), on_policy=True).values()
+    values = on_policy(subject, "loss")
     bare = PolicyLoss(function=function, slopes=Slopes(tolerance=0.0, step=1.0, single=False))
     complete = bare.arguments(values)
+    function = without_graph(function, "logprobs", complete)
     loss = PolicyLoss(function=function, slopes=slopes_of(function, "logprobs", complete))
     subject.measured["loss gradients"] = "autograd" if loss.slopes.autograd else "central differences"
     if _normalises(loss, values):
         subject.measured["advantages inside the loss"] = "normalised"
         return Unavailable("the loss normalises advantages itself: hand over the part behind that", ("loss",))
+    if not loss.slopes.tensor and _stops_gradient(loss, values):
+        return Unavailable("its stop-gradient cannot be seen without autograd: hand over the torch version", ("loss",))
     return loss
+
+
+def _stops_gradient(loss: PolicyLoss, values: dict[str, object]) -> bool:
+    """Whether the differences are those of ratio * A * log-prob, whose ratio is meant to get no gradient (CISPO)."""
+    factor = 1.0 + np.asarray(values["logprobs"])
+    mask = np.asarray(values["mask"], dtype=bool)
+    shares = np.where(mask, loss.weights(values), 0.0)
+    scale = (shares * factor).sum(axis=1, keepdims=True) / (mask * factor**2).sum(axis=1, keepdims=True)
+    size = float(np.abs(shares).max())
+    return size > loss.slopes.floor and float(np.abs(shares - mask * scale * factor).max()) <= SAME_LAW * size
 
 
 def _normalises(loss: PolicyLoss, values: dict[str, object]) -> bool:

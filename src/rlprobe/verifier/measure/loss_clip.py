@@ -99,15 +99,15 @@ def measured(loss: PolicyLoss, settings: Mapping[str, object]) -> ClipCurve:
     )  # fmt: skip
 
 
-def planted(log_ratios: FloatArray, advantages: FloatArray) -> dict[str, object]:
-    """One row of one token for each log-ratio; two columns of padding."""
+def planted(log_ratios: FloatArray, advantages: FloatArray, *, width: int = WIDTH) -> dict[str, object]:
+    """One row of one token for each log-ratio; the other columns are padding."""
     rows = len(log_ratios)
-    logprobs = np.full((rows, WIDTH), LOGPROB)
+    logprobs = np.full((rows, width), LOGPROB)
     old = logprobs.copy()
     old[:, 0] -= log_ratios
     return {
         "logprobs": logprobs, "old_logprobs": old, "ref_logprobs": logprobs.copy(), "advantages": advantages,
-        "mask": mask([1] * rows, WIDTH),
+        "mask": mask([1] * rows, width),
     }  # fmt: skip
 
 
@@ -116,10 +116,14 @@ def relative_weights(
 ) -> FloatArray | None:
     """Weights [n] of tokens with these log-ratios over the weight at ratio 1; None where that is zero."""
     points = np.concatenate([[0.0], log_ratios])
-    weights = loss.weights({**planted(points, np.full(len(points), sign)), **settings})[:, 0]
+    weights = loss.weights({**planted(points, np.full(len(points), sign), width=_width(loss)), **settings})[:, 0]
     if not np.isfinite(weights).all() or abs(weights[0]) <= loss.slopes.floor:
         return None
     return np.asarray(weights[1:] / weights[0])
+
+
+def _width(loss: PolicyLoss) -> int:
+    return WIDTH if loss.takes("mask") else 1
 
 
 def _alive(weights: FloatArray, log_ratios: FloatArray) -> BoolArray:
@@ -147,7 +151,8 @@ def _bisected(
     halvings = HALVINGS if any(brackets) else 0
     for _ in range(halvings):
         middle = (living + dead) / 2
-        weights = np.abs(loss.weights({**planted(np.append(middle, 0.0), np.append(signs, 1.0)), **settings})[:, 0])
+        points = planted(np.append(middle, 0.0), np.append(signs, 1.0), width=_width(loss))
+        weights = np.abs(loss.weights({**points, **settings})[:, 0])
         alive = _alive(weights[:-1] / max(weights[-1], 1e-300), middle)
         living, dead = np.where(alive, middle, living), np.where(alive, dead, middle)
     edges = np.exp((living + dead) / 2)

@@ -11,12 +11,12 @@ import numpy as np
 from rlprobe.recording.run import FloatArray
 from rlprobe.verifier.arrays import Values
 from rlprobe.verifier.function import Function
-from rlprobe.verifier.measure.slopes import Slopes, slopes_of
+from rlprobe.verifier.measure.slopes import Slopes, slopes_of, without_graph
 from rlprobe.verifier.subject import Subject
 
 PAIR = ("chosen_logprobs", "rejected_logprobs", "ref_chosen_logprobs", "ref_rejected_logprobs")
-MARGINS = np.array([-4.0, -1.5, -0.5, 0.0, 0.5, 1.5, 4.0])  # nats, symmetric
-EXACT = 1e-4  # relative to the largest value of the curve
+MARGINS = np.array([-40.0, -10.0, -2.0, 0.0, 2.0, 10.0, 40.0])  # nats, symmetric
+EXACT = 1e-5  # relative to the largest value of the curve
 ROWS = 2  # rows of the curve's batches
 LARGEST_BETA = 100.0
 HALVINGS = 60
@@ -204,13 +204,14 @@ def _root(rising: Callable[[float], float]) -> float:
 
 
 def _logistic(x: FloatArray) -> FloatArray:
-    return 1 / (1 + np.exp(-x))
+    return np.asarray(np.exp(-np.logaddexp(0, -x)))
 
 
 def _prepared(subject: Subject) -> Preference:
     function = subject.function("dpo_loss")
     values = pairs(subject.rng("dpo"))
     bare = {role: value for role, value in values.items() if function.takes(role)}
+    function = without_graph(function, PAIR[0], bare)
     return Preference(
         function=function,
         slopes=slopes_of(function, PAIR[0], bare),

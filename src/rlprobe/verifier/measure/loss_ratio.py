@@ -6,7 +6,7 @@ import numpy as np
 
 from rlprobe.recording.run import BoolArray, FloatArray
 from rlprobe.verifier.inputs import loss_input
-from rlprobe.verifier.measure.loss import PolicyLoss, harmed, policy_loss
+from rlprobe.verifier.measure.loss import PolicyLoss, harmed, policy_loss, unmasked
 from rlprobe.verifier.measure.loss_clip import clip_curve
 from rlprobe.verifier.subject import Subject
 
@@ -76,7 +76,8 @@ def laws(drift: FloatArray, mask: BoolArray, cap: float | None) -> dict[str, Flo
 
 def _measured(subject: Subject, loss: PolicyLoss) -> RatioLaw | None:
     rng = subject.rng("loss.ratio")
-    base = loss_input(rng, on_policy=True)
+    lengths = (6, 6, 6, 6) if unmasked(subject) else (6, 3, 5, 2)
+    base = loss_input(rng, lengths=lengths, on_policy=True)
     drift = -np.sign(base.advantages)[:, None] * rng.uniform(0.02, 0.15, size=base.logprobs.shape)
     start = loss.weights(base.values())
     if not np.isfinite(start).all() or (np.abs(start[base.mask]) <= loss.slopes.floor).any():

@@ -9,7 +9,7 @@ from rlprobe.recording.run import FloatArray
 from rlprobe.verifier.arrays import Values
 from rlprobe.verifier.function import Function
 from rlprobe.verifier.inputs import mask
-from rlprobe.verifier.measure.slopes import Slopes, slopes_of
+from rlprobe.verifier.measure.slopes import Slopes, slopes_of, without_graph
 from rlprobe.verifier.subject import Subject, scalar
 
 REACH, POINTS = 4.0, 16  # distance of value from old value, and points on either side
@@ -128,4 +128,5 @@ def _edge(
 def _prepared(subject: Subject) -> ValueLoss:
     function = subject.function("value_loss")
     values = {role: value for role, value in near(subject.rng("value")).items() if function.takes(role)}
+    function = without_graph(function, "values", values)
     return ValueLoss(function=function, slopes=slopes_of(function, "values", values))

@@ -1,6 +1,6 @@
 """Token terms become one number by the declared mean: over rows, over tokens, or by a constant."""
 
-from rlprobe.verifier.measure.loss import on_policy, policy_loss
+from rlprobe.verifier.measure.loss import on_policy, policy_loss, unmasked
 from rlprobe.verifier.measure.loss_weights import EXACT, Aggregation, aggregation
 from rlprobe.verifier.outcome import Check, Outcome, failed, not_checkable, passed, warned
 from rlprobe.verifier.subject import Subject, shown
@@ -23,6 +23,8 @@ def run(subject: Subject) -> Outcome:
     found = aggregation(subject)
     loss = policy_loss(subject)
     arguments = loss.arguments(on_policy(subject, "loss.aggregation"))
+    if unmasked(subject):
+        return passed("every token counts: rows of the same length are averaged alike by any mean")
     if found.residual == float("inf") or not found.weights.any():
         return not_checkable("ratio 1 gives no gradient: told at V402")
     declared = subject.declared.text("aggregation")

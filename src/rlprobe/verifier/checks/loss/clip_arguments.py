@@ -36,7 +36,7 @@ def run(subject: Subject) -> Outcome:
     if "clip_high" not in taken and "clip" not in taken:
         del found["upper"]
     for side, (edge, expected) in found.items():
-        if edge is None or abs(edge - expected) > EXACT * LOW:
+        if edge is None or abs(edge - expected) > EXACT * LOW + loss.slopes.blur:
             given = ", ".join(f"{role} {value}" for role, value in settings.items())
             return failed(
                 "loss",

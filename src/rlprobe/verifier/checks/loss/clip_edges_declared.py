@@ -32,7 +32,8 @@ def run(subject: Subject) -> Outcome:
     sides = [("lower", curve.low, low, -1), ("upper", curve.cap or curve.high, high, 1)]
     if curve.cap is not None:
         sides = sides[1:]
-    wrong = [side for side in sides if side[2] is not None and not _meets(side[1], side[2], side[3], curve)]
+    blur = policy_loss(subject).slopes.blur
+    wrong = [side for side in sides if side[2] is not None and not _meets(side[1], side[2], side[3], curve, blur)]
     if not wrong:
         return passed(f"gradient lives at ratios {curve.told}")
     name, edge, declared, sign = wrong[0]
@@ -49,11 +50,11 @@ def run(subject: Subject) -> Outcome:
     )
 
 
-def _meets(edge: float | None, clip: float, sign: int, curve: ClipCurve) -> bool:
+def _meets(edge: float | None, clip: float, sign: int, curve: ClipCurve, blur: float) -> bool:
     if edge is None:
         return clip >= 1 and sign < 0  # a lower range of 1 and more leaves every ratio alone
     expected = [1 + sign * clip] + ([clip] if curve.cap is not None and clip >= 1 else [])
-    return any(abs(edge - one) <= EXACT * clip for one in expected)
+    return any(abs(edge - one) <= EXACT * clip + blur for one in expected)
 
 
 def _mark(curve: ClipCurve, low: float | None, high: float | None) -> str:

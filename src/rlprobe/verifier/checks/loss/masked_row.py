@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from rlprobe.verifier.measure.loss import off_policy, policy_loss
+from rlprobe.verifier.function import RaisedError
+from rlprobe.verifier.measure.loss import off_policy, policy_loss, unmasked
 from rlprobe.verifier.measure.loss_inputs import reordered, without_row
-from rlprobe.verifier.outcome import Check, Outcome, failed, not_checkable, passed
+from rlprobe.verifier.outcome import Check, Outcome, failed, not_applicable, not_checkable, passed
 from rlprobe.verifier.subject import Subject, shown
 
 ROW = 1  # the one that is masked
@@ -23,11 +24,17 @@ CHECK = Check(
 def run(subject: Subject) -> Outcome:
     """Slope of three rows with a fourth that is masked, and without it."""
     loss = policy_loss(subject)
+    if unmasked(subject):
+        return not_applicable("the loss takes no mask")
     values = off_policy(subject, CHECK.id)
     masked = without_row(values, ROW)
-    beside, alone = loss.slope(masked)[OTHERS], loss.slope(reordered(values, OTHERS))
+    try:
+        beside = loss.slope(masked)[OTHERS]
+    except RaisedError:
+        return not_checkable("a fully masked row makes the loss raise: told at V424")
     if not np.isfinite(beside).all():
         return not_checkable("a fully masked row makes the loss not finite: told at V424")
+    alone = loss.slope(reordered(values, OTHERS))
     for factor, told in (
         (1.0, "it does not count"),
         (len(OTHERS) / (len(OTHERS) + 1), "it counts in the mean over rows"),

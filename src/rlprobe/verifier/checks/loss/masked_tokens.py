@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from rlprobe.verifier.measure.loss import PolicyLoss, off_policy, policy_loss
+from rlprobe.verifier.measure.loss import PolicyLoss, off_policy, policy_loss, unmasked
 from rlprobe.verifier.measure.loss_inputs import outside, with_hole
-from rlprobe.verifier.outcome import Check, Outcome, failed, passed
+from rlprobe.verifier.outcome import Check, Outcome, failed, not_applicable, passed
 from rlprobe.verifier.shrink import shrink
 from rlprobe.verifier.subject import Subject, shown
 
@@ -22,6 +22,8 @@ CHECK = Check(
 def run(subject: Subject) -> Outcome:
     """Slope of the whole loss at masked positions: padding first, then a hole."""
     loss = policy_loss(subject)
+    if unmasked(subject):
+        return not_applicable("the loss takes no mask")
     plain = off_policy(subject, CHECK.id)
     for values, what in ((plain, "padding"), (with_hole(plain), "a masked token inside a row")):
         if not _leaks(loss, values):

@@ -36,8 +36,7 @@ def run(subject: Subject) -> Outcome:
         if not np.array_equal(result, again):
             return failed("loss", "Two calls with the same input differ.", expected=shown(result), got=shown(again),
                           example=arguments, fingerprint="random or stateful")  # fmt: skip
-    convention = loss.function.convention
-    if convention is not None and convention.framework == "torch" and not loss.slopes.autograd:
+    if loss.slopes.tensor and not loss.slopes.autograd:
         return failed("loss", "The loss has no graph that leads to the log-probs: nothing would be trained.",
                       expected="a tensor that requires grad", got="a constant", example=arguments,
                       fingerprint="detached")  # fmt: skip

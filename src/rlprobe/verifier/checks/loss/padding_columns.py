@@ -3,10 +3,10 @@
 import numpy as np
 
 from rlprobe.recording.run import FloatArray
-from rlprobe.verifier.measure.loss import PolicyLoss, off_policy, policy_loss
+from rlprobe.verifier.measure.loss import PolicyLoss, off_policy, policy_loss, unmasked
 from rlprobe.verifier.measure.loss_inputs import padded
 from rlprobe.verifier.measure.loss_weights import aggregation
-from rlprobe.verifier.outcome import Check, Outcome, failed, passed, warned
+from rlprobe.verifier.outcome import Check, Outcome, failed, not_applicable, passed, warned
 from rlprobe.verifier.shrink import shrink
 from rlprobe.verifier.subject import Subject, shown
 
@@ -25,6 +25,8 @@ CHECK = Check(
 def run(subject: Subject) -> Outcome:
     """Slope with three more masked columns on the right, then on the left."""
     loss = policy_loss(subject)
+    if unmasked(subject):
+        return not_applicable("the loss takes no mask")
     values = off_policy(subject, CHECK.id)
     for right in (True, False):
         if not _moves(loss, values, right=right):

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from rlprobe.verifier.measure.loss import PolicyLoss, off_policy, policy_loss
+from rlprobe.verifier.measure.loss import PolicyLoss, off_policy, policy_loss, unmasked
 from rlprobe.verifier.measure.loss_inputs import JUNK, with_hole, with_junk
-from rlprobe.verifier.outcome import Check, Outcome, failed, passed
+from rlprobe.verifier.outcome import Check, Outcome, failed, not_applicable, passed
 from rlprobe.verifier.shrink import shrink
 from rlprobe.verifier.subject import Subject, shown
 
@@ -22,6 +22,8 @@ CHECK = Check(
 def run(subject: Subject) -> Outcome:
     """Value and slope with other numbers at masked positions of one argument after the other."""
     loss = policy_loss(subject)
+    if unmasked(subject):
+        return not_applicable("the loss takes no mask")
     plain = with_hole(off_policy(subject, CHECK.id))
     full = {**_by_token(loss, plain), **{k: v for k, v in loss.arguments(plain).items() if k in JUNK}}
     for flip in (False, True):

@@ -73,7 +73,7 @@ def _constants(subject: Subject, example: dict[str, object]) -> Outcome | None:
     smoothing = subject.declared.number("label_smoothing")
     robust = subject.declared.text("dpo_loss_type") == "robust"
     if found.name == "sigmoid" and not robust and abs(found.smoothing - (smoothing or 0.0)) > EXACT:
-        if smoothing is None and 0 < found.smoothing < 0.5:
+        if smoothing is None and found.smoothing < 0.5:
             return None  # a convention of the code that nobody declared
         mark = "smoothing exchanged" if smoothing and abs(found.smoothing - 1 + smoothing) <= EXACT else ""
         return failed(

@@ -51,8 +51,7 @@ def run(subject: Subject) -> Outcome:
                 example=arguments,
                 fingerprint="in-place operation",
             )
-    convention = loss.function.convention
-    if convention is not None and convention.framework == "torch" and not loss.slopes.autograd:
+    if loss.slopes.tensor and not loss.slopes.autograd:
         return failed(
             "dpo_loss",
             "The loss has no graph that leads to the chosen log-probs.",

@@ -1,7 +1,8 @@
 """Label smoothing mixes the loss with that of exchanged labels: linear in it, and wholly exchanged at 1."""
 
+from rlprobe.verifier.function import RaisedError
 from rlprobe.verifier.measure.loss_preference import PAIR, Preference, curve, pairs, preference
-from rlprobe.verifier.outcome import Check, Outcome, failed, not_applicable, passed
+from rlprobe.verifier.outcome import Check, Outcome, failed, not_applicable, not_checkable, passed
 from rlprobe.verifier.subject import Subject
 
 SMOOTHING = 0.2
@@ -24,7 +25,10 @@ def run(subject: Subject) -> Outcome:
     values = pairs(subject.rng(CHECK.id))
     exchanged = {**values, PAIR[0]: values[PAIR[1]], PAIR[1]: values[PAIR[0]], PAIR[2]: values[PAIR[3]],
                  PAIR[3]: values[PAIR[2]]}  # fmt: skip
-    plain, turned = _value(loss, values, 0.0), _value(loss, exchanged, 0.0)
+    try:
+        plain, turned = _value(loss, values, 0.0), _value(loss, exchanged, 0.0)
+    except RaisedError:
+        return not_checkable("the loss takes no label smoothing of 0")
     found = _value(loss, values, SMOOTHING)
     expected = (1 - SMOOTHING) * plain + SMOOTHING * turned
     robust = ((1 - SMOOTHING) * plain - SMOOTHING * turned) / (1 - 2 * SMOOTHING)

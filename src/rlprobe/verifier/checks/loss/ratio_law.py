@@ -14,6 +14,8 @@ BY_ALGORITHM = {
     "cispo": ("token",),
     "dapo": ("token",),
     "ppo": ("token",),
+    "grpo": ("token", "sequence"),
+    "dr_grpo": ("token", "sequence"),
 }
 CHECK = Check(
     id="V439",

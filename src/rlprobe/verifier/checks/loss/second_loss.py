@@ -6,7 +6,7 @@ from rlprobe.verifier.inputs import loss_input
 from rlprobe.verifier.measure.loss import PolicyLoss, harmed, policy_loss
 from rlprobe.verifier.measure.loss_inputs import with_hole
 from rlprobe.verifier.measure.slopes import slopes_of
-from rlprobe.verifier.outcome import Check, Outcome, failed, passed
+from rlprobe.verifier.outcome import Check, Outcome, failed, not_applicable, passed
 from rlprobe.verifier.shrink import shrink
 from rlprobe.verifier.subject import Subject, shown
 
@@ -24,6 +24,8 @@ CHECK = Check(
 
 def run(subject: Subject) -> Outcome:
     """Value and slope by both on batches with ratios in every branch, a hole in the mask and importance ratios."""
+    if "loss" not in subject.pipeline.alternatives:
+        return not_applicable("there is no second implementation of the loss")
     other_function = subject.alternative("loss")
     first = policy_loss(subject)
     rng = subject.rng(CHECK.id)

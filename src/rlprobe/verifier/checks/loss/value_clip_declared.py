@@ -22,7 +22,7 @@ def run(subject: Subject) -> Outcome:
     loss = value_loss(subject)
     declared = subject.declared.number("value_clip")
     if declared:
-        wrong = _off(value_clip(loss, {}), declared)
+        wrong = _off(value_clip(loss, {}), declared, loss.slopes.blur)
         if wrong:
             return failed(
                 "value_loss",
@@ -31,7 +31,7 @@ def run(subject: Subject) -> Outcome:
                 got=wrong,
             )
     if loss.function.takes("clip"):
-        wrong = _off(value_clip(loss, {"clip": ARGUMENT}), ARGUMENT)
+        wrong = _off(value_clip(loss, {"clip": ARGUMENT}), ARGUMENT, loss.slopes.blur)
         if wrong:
             return failed(
                 "value_loss",
@@ -44,9 +44,9 @@ def run(subject: Subject) -> Outcome:
     return passed()
 
 
-def _off(clip: ValueClip, expected: float) -> str:
+def _off(clip: ValueClip, expected: float, blur: float) -> str:
     """Where the edges lie instead; "" where they are right."""
     edges = (clip.up, clip.down)
-    if all(edge is not None and abs(edge - expected) <= EXACT * expected for edge in edges):
+    if all(edge is not None and abs(edge - expected) <= EXACT * expected + blur for edge in edges):
         return ""
     return " and ".join(sorted({"no distance" if edge is None else f"{edge:.4g}" for edge in edges}))

@@ -1,7 +1,7 @@
 """What stands after the end of text does not reach the reward."""
 
 from rlprobe.verifier.decoding import decoder
-from rlprobe.verifier.outcome import Check, Outcome, failed, not_applicable, passed, warned
+from rlprobe.verifier.outcome import Check, Outcome, failed, not_applicable, passed
 from rlprobe.verifier.subject import Subject
 
 BEFORE, AFTER = "The answer is 42.", "Question: more?"
@@ -25,18 +25,22 @@ def run(subject: Subject) -> Outcome:
         return not_applicable("the tokenizer has no end of text")
     tokenizer, end = used.tokenizer, used.tokenizer.eos
     knows_end = used.binding.takes("mask") or used.reading.mentions("eos", "end_of", "stop_token", "im_end")
-    for after in (tokenizer.encode(AFTER), [*tokenizer.encode(AFTER), end]):
-        got = used.rows([tokenizer.encode(BEFORE)], after=after)[0]
-        if got.strip() == BEFORE:
+    before, tail = tokenizer.encode(BEFORE), tokenizer.encode(AFTER)
+    wanted, spelt = tokenizer.decode(before).strip(), tokenizer.decode(tail).strip()
+    for after in (tail, [*tail, end]):
+        got = used.rows([before], after=after)[0].strip()
+        if got == wanted:
             continue
-        told = failed if knows_end or AFTER not in got else warned
-        return told(
+        if not knows_end and got.startswith(wanted) and got.endswith(spelt):
+            subject.measured["text after the end of text"] = "decoded: ids are cut before"
+            return passed("it decodes all ids that it is given; the trainer has to cut them at the end of text")
+        return failed(
             "decode",
-            f"{BEFORE!r}, the end of text and {AFTER!r} decode to {got!r:.100}.",
-            expected=repr(BEFORE),
+            f"{wanted!r}, the end of text and {spelt!r} decode to {got!r:.100}.",
+            expected=repr(wanted),
             got=repr(got)[:120],
-            example={"ids": [*tokenizer.encode(BEFORE), end, *after]},
-            fingerprint="text after the end is kept" if AFTER in got else "",
+            example={"ids": [*before, end, *after]},
+            fingerprint="text after the end is kept" if spelt and spelt in got else "",
             where=used.where,
         )
     return passed()

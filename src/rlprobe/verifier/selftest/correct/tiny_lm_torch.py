@@ -20,13 +20,14 @@ class Block(nn.Module):
         self.up = nn.Linear(width, 2 * width)
         self.down = nn.Linear(2 * width, width)
         self.norm = nn.LayerNorm(width)
+        self.drop = nn.Dropout(0.0)
 
     def forward(self, x, allowed):
         q, k, v = self.qkv(self.norm(x)).chunk(3, dim=-1)
         weights = (q @ k.transpose(1, 2)) / x.shape[-1] ** 0.5
         weights = weights.masked_fill(~allowed, -1e9).softmax(dim=-1)
         x = x + self.out(weights @ v)
-        return x + self.down(torch.tanh(self.up(x)))
+        return x + self.drop(self.down(torch.tanh(self.up(x))))
 
 
 class TinyLM(nn.Module):

@@ -53,6 +53,14 @@ class Advice:
     only_below: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Calm:
+    """What is said instead where the judgement's `explained` holds: title and explanation, filled in like theirs."""
+
+    title: str
+    explanation: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signature:
     """The definition of one kind of failure.
@@ -75,6 +83,7 @@ class Signature:
         aliases: other names that `explain` knows.
         scale: the scale on which the primary metric's noise is even; the onset is fitted on it.
         lasting: whether the harm stays when the metric comes back (a poisoned weight, a broken reward).
+        calm: what is said while a harmless reason is there; None: title and explanation fit that as well.
     """
 
     id: str
@@ -93,6 +102,7 @@ class Signature:
     aliases: tuple[str, ...] = ()
     scale: Literal["linear", "log"] = "linear"
     lasting: bool = False
+    calm: Calm | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

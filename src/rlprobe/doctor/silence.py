@@ -12,6 +12,7 @@ ZERO = 1e-6  # of a reward's size; smaller spreads are rounding
 RISEN = 3.0  # standard errors of late reward above early reward: more than noise gives
 KEPT = 0.5  # of the best gain; less means that the reward has fallen since
 KNOWN = 0.5  # fraction of right answers; with fewer there is more to learn, whatever the reward says
+MOSTLY = 0.8  # fraction of right answers from which little is left to learn, where it has risen to that
 FULL = 0.9  # of the most that a reward from 0 to 1 can be: most answers were right from the start
 REACHED = 0.99  # the most that a row of such a reward has been: 1 is what it can be
 UNFINISHED = 0.9  # fraction of completions cut at the cap: a reward parked there is no mastery
@@ -69,7 +70,13 @@ def mastered(rows: Rows) -> BoolArray:
     cut = rows.smooth("truncated_fraction") >= UNFINISHED
     borne_out = ~(rows.change("accuracy_fraction").late < KNOWN) & ~(rows.change("true_reward_mean").z < RISEN)
     risen = (rows.change("reward_mean").z >= RISEN) & kept_gain(rows)
-    return (risen | full(rows)) & ~better & ~cut & borne_out
+    return ((risen | full(rows)) & ~better & borne_out | answered(rows)) & ~cut
+
+
+def answered(rows: Rows) -> BoolArray:
+    """(n,) whether the fraction of right answers has risen and most are right, whatever the reward's scale is."""
+    right = rows.change("accuracy_fraction")
+    return (right.z >= RISEN) & (rows.mean("accuracy_fraction", 20) >= MOSTLY)
 
 
 def full(rows: Rows) -> BoolArray:

@@ -151,6 +151,7 @@ def finding(
     step = rows.first_step(began.row)
     name = signature.id if subject is None else f"{signature.id}[{subject}]"
     recovered = episode.recovered is not None and not signature.lasting
+    words = signature.calm if episode.explained and signature.calm else signature
     return Finding(
         key=f"{name}@{step}",
         id=signature.id,
@@ -166,8 +167,8 @@ def finding(
         root=True,
         consequence_of=None,
         relation="cause" if signature.arm == "exact" else "first_mover",
-        title=signature.title,
-        explanation=_explanation(signature, episode, lines, step, subject),
+        title=words.title,
+        explanation=_explanation(words.explanation, episode, lines, step, subject),
         evidence=lines,
         remedies=remedies(signature.remedies, run),
         rollback_step=rollback(run, step),
@@ -213,9 +214,7 @@ def numeral(value: float | None) -> str:
     return f"{value:.3g}" if size < 3 else f"{value:.0f}"
 
 
-def _explanation(
-    signature: Signature, episode: Episode, lines: tuple[Evidence, ...], step: int, subject: str | None
-) -> str:
+def _explanation(text: str, episode: Episode, lines: tuple[Evidence, ...], step: int, subject: str | None) -> str:
     before = lines[0].before if lines else None
     after = lines[0].after if lines else None
     fraction = after / before if before and after is not None else None
@@ -229,7 +228,7 @@ def _explanation(
         "unit": lines[0].unit if lines else "",
         "metric": lines[0].metric if lines else "",
     }
-    return signature.explanation.format_map(words)
+    return text.format_map(words)
 
 
 def _even(values: FloatArray, scale: str) -> FloatArray:

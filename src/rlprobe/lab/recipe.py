@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from rlprobe.lab import optimizer, rewards, vocabulary
+from rlprobe.lab import optimizer, rewards, tasks, vocabulary
 from rlprobe.lab.advantages import Scaling
 from rlprobe.lab.losses import Coefficients, Estimator
 from rlprobe.lab.policy import BoolArray, FloatArray, Generator, Weights
@@ -102,7 +102,8 @@ class Recipe:
     """Everything that decides a run, apart from its seed and length.
 
     Attributes:
-        later_task: the task from `switch` (a fraction of the run) on; None keeps the first.
+        later_task: the task that follows the first, of which it may be a harder sort; None keeps the first.
+        later_share: fraction of a step's prompts that come from the later task, at (step, steps).
         hidden, lessons: size of the network and supervised updates of the base policy.
         schedule: factor of the learning rate at (step, steps).
         passes, minibatches: passes over a rollout, and updates in a pass.
@@ -120,7 +121,7 @@ class Recipe:
     algorithm: Algorithm = "grpo"
     task: Task = field(default_factory=Task)
     later_task: Task | None = None
-    switch: float = 0.5
+    later_share: Callable[[int, int], float] = tasks.second_half
     parts: tuple[Part, ...] = field(default_factory=_parts)
     prompts: int = 8
     group_size: int = 8

@@ -5,6 +5,7 @@ A prompt is an operation and three digits ("~472"); a good completion may think 
 something to sharpen.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,6 +61,19 @@ class Prompts:
             texts=tuple(self.texts[i] for i in picked),
             answers=tuple(self.answers[i] for i in picked),
         )
+
+    def joined(self, others: "Prompts") -> "Prompts":
+        """These prompts, then the others."""
+        return Prompts(
+            tokens=np.concatenate([self.tokens, others.tokens]),
+            texts=self.texts + others.texts,
+            answers=self.answers + others.answers,
+        )
+
+
+def second_half(step: int, steps: int) -> float:
+    """A task that changes at half of the run."""
+    return float(step > math.ceil(steps / 2))
 
 
 def answer(operation: str, digits: str) -> str:

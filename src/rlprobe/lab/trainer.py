@@ -64,12 +64,14 @@ def policy_gradient(recipe: Recipe, *, steps: int, seed: int) -> Iterator[Logged
     start = schooling.base_policy(recipe.task, seed=seed, hidden=recipe.hidden, lessons=recipe.lessons)
     state = State(step=0, steps=steps, policy=start, start=start, rng=np.random.default_rng([seed, 3]))
     state.past.append(start)
+    first = _feeding(recipe.task, seed)
     training = _Training(
         recipe=recipe,
         seed=seed,
         state=state,
         learner=Learner(policy=start, adam=Adam(), value=_value_network(recipe, seed)),
-        feeding=_feeding(recipe.task, seed),
+        first=first,
+        feeding=first,
         reference=start,
         rng=np.random.default_rng([seed, 1]),
         clock_rng=np.random.default_rng([seed, 2]),
@@ -88,10 +90,12 @@ class _Training:
     seed: int
     state: State
     learner: Learner
-    feeding: _Feeding
+    first: _Feeding
+    feeding: _Feeding  # the one that most prompts of the step come from; it counts epochs and has the held-out prompts
     reference: policy.Weights
     rng: Generator
     clock_rng: Generator
+    second: _Feeding | None = None
     baseline: float | None = None
     tokens: float = 0.0
     waiting: list[Mapping[str, float]] = field(default_factory=list)
@@ -101,13 +105,11 @@ class _Training:
         recipe, state, learner = self.recipe, self.state, self.learner
         state.step, state.policy = step, learner.policy
         occurrences = _passages(recipe, state, learner)
-        if recipe.later_task is not None and step == 1 + math.ceil(state.steps * recipe.switch):
-            self.feeding = _feeding(recipe.later_task, self.seed)
         self.reference = recipe.seams.reference(self.reference, state)
         models = Models(
             policy=learner.policy, reference=self.reference, value=learner.value, baseline=self.baseline or 0.0
         )
-        rollout = roll_out(recipe, models, self.feeding.next(recipe.prompts, self.rng), state, self.rng)
+        rollout = roll_out(recipe, models, self._prompts(), state, self.rng)
         updates = train(recipe, learner, rollout, state, self.rng)
         state.past.append(learner.policy)
         paid = float(rollout.judged.totals.mean())
@@ -119,6 +121,21 @@ class _Training:
         return Logged(
             step=step, metrics=metrics, samples=sample_rows(recipe, rollout, updates), occurrences=occurrences
         )
+
+    def _prompts(self) -> Prompts:
+        """The step's prompts: of the first task, of the later one, or of both."""
+        recipe = self.recipe
+        share = 0.0 if recipe.later_task is None else recipe.later_share(self.state.step, self.state.steps)
+        later = round(share * recipe.prompts)
+        if recipe.later_task is None or later == 0:
+            self.feeding = self.first
+            return self.first.next(recipe.prompts, self.rng)
+        self.second = self.second or _feeding(recipe.later_task, self.seed)
+        self.feeding = self.second if 2 * later > recipe.prompts else self.first
+        harder = self.second.next(later, self.rng)
+        if later == recipe.prompts:
+            return harder
+        return self.first.next(recipe.prompts - later, self.rng).joined(harder)
 
     def _row(self, rollout: Rollout, updates: list[Update]) -> dict[str, float]:
         recipe, state = self.recipe, self.state

@@ -20,6 +20,21 @@ def _one_spike(returned: FloatArray, state: State) -> FloatArray:
     return returned * (30.0 if state.step == int(_SPIKE * state.steps) else 1.0)
 
 
+def _halved(returned: FloatArray, state: State) -> FloatArray:
+    """From half of the run on every reward counts half."""
+    return returned if 2 * state.step <= state.steps else 0.5 * returned
+
+
+def _growing_share(step: int, steps: int) -> float:
+    """No hard prompts until 40 % of the run, nothing else from 70 % on."""
+    return min(1.0, max(0.0, (step / steps - 0.4) / 0.3))
+
+
+def _now_and_then(step: int, steps: int) -> float:
+    """A few steps of hard prompts, four times in the run."""
+    return float(step / steps % 0.25 > 0.23)
+
+
 VARIANTS: tuple[Variant, ...] = (
     Variant(
         name="healthy-grpo",
@@ -158,6 +173,44 @@ VARIANTS: tuple[Variant, ...] = (
             task=Task(operations="=", taught="~^=", wrong=0.5),
             later_task=Task(operations="=^", taught="~^=", wrong=0.5),
         ),
+    ),
+    Variant(
+        name="healthy-task-switch",
+        description="Halfway a harder data set takes the place of the mastered one, and no event says so.",
+        look_alike_of=("REWARD_COLLAPSE", "NO_LEARNING", "ENTROPY_EXPLOSION", "EVAL_GAP", "FORMAT_LOSS"),
+        recipe=replace(
+            BASE,
+            task=Task(operations="=", taught="~^=", wrong=0.5),
+            later_task=Task(operations="~^", taught="~^=", wrong=0.5),
+        ),
+    ),
+    Variant(
+        name="healthy-mixing",
+        description="Harder prompts take over one by one: reward falls slowly while the policy goes on learning.",
+        look_alike_of=("REWARD_COLLAPSE", "NO_LEARNING", "EVAL_GAP"),
+        recipe=replace(
+            BASE,
+            task=Task(operations="=", taught="~^=", wrong=0.5),
+            later_task=Task(operations="~^", taught="~^=", wrong=0.5),
+            later_share=_growing_share,
+        ),
+    ),
+    Variant(
+        name="healthy-hard-batches",
+        description="Four times a few batches of a harder data set come in between.",
+        look_alike_of=("REWARD_COLLAPSE", "REWARD_SCALE_SHIFT", "RESUME_DISCONTINUITY"),
+        recipe=replace(
+            BASE,
+            task=Task(operations="=", taught="~^=", wrong=0.5),
+            later_task=Task(operations="~", taught="~^=", wrong=0.5),
+            later_share=_now_and_then,
+        ),
+    ),
+    Variant(
+        name="healthy-rescaled",
+        description="Halfway every reward is halved, which advantages that are scaled in groups do not notice.",
+        look_alike_of=("REWARD_COLLAPSE", "REWARD_STD_DEATH", "NO_LEARNING"),
+        recipe=replace(BASE, seams=Seams(returned=_halved)),
     ),
     Variant(
         name="healthy-decay",

@@ -4,6 +4,7 @@ import numpy as np
 
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
+from rlprobe.doctor.silence import answered
 from rlprobe.recording.run import FloatArray
 
 SIGNATURE = Signature(
@@ -40,7 +41,7 @@ def judge(rows: Rows) -> Judgement:
     all_same = _of_copies(rows)
     same = rows.limit("same") * all_same
     from_start = rows.baseline("duplicate_fraction", 10).level >= same
-    learned = (rows.change("reward_mean").z > rows.limit("gain")) & ~from_start
+    learned = ((rows.change("reward_mean").z > rows.limit("gain")) | answered(rows)) & ~from_start
     short = rows.smooth("completion_tokens_mean") < rows.limit("tokens")
     blank = rows.smooth("empty_fraction") > 0.5  # empty texts are copies of each other, and that is not the fault
     evidence = rows.level("copies", copies.values >= same, copies.fresh)

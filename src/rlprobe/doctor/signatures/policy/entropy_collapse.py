@@ -2,6 +2,7 @@
 
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
+from rlprobe.doctor.silence import answered
 from rlprobe.recording.run import BoolArray
 
 START = (
@@ -73,7 +74,10 @@ def judge(rows: Rows) -> Judgement:
     short = rows.smooth("reward_mean") - worst < rows.limit("achieved") * (best - worst)
     blind = rows.observations("reward_mean") >= 1
     short = short & ~_rising(rows)
-    fires = (evidence >= rows.alarm) & rows.measured("entropy_mean") & ((low & flat) | (gone & (short | ~blind)))
+    open_end = ~answered(rows)  # a reward that was put on another scale says nothing of what is still to gain
+    fires = (
+        (evidence >= rows.alarm) & rows.measured("entropy_mean") & open_end & ((low & flat) | (gone & (short | ~blind)))
+    )
     return Judgement(fires=fires, holds=low, log_evidence=evidence)
 
 

@@ -3,9 +3,11 @@
 import numpy as np
 
 from rlprobe.doctor.rows import Rows
-from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
+from rlprobe.doctor.signature import Advice, Calm, Judgement, Signature, Threshold
+from rlprobe.doctor.stillness import reward_alone
 
 STANDING = 13  # rows in which a fall must be there again and again
+SIDE = 5  # rows after a sudden fall before it is told
 LATCH = 60  # rows for which the evidence of a jump waits for the reward to have lost enough
 
 SIGNATURE = Signature(
@@ -39,10 +41,19 @@ SIGNATURE = Signature(
         Threshold(
             "stands", 0.6, "fraction of the last 13 rows", "in which the fall must be there; noise dips come and go"
         ),
+        Threshold(
+            "rows", 120, "rows", "a noisy reward wanders this far in fewer, so a metric of the policy must move as well"
+        ),
     ),
     aliases=("REWARD_CRASH", "LATE_COLLAPSE"),
     title="Reward collapsed",
     explanation="Reward held {best} at its best and now holds {last}, where it began or below: what was learned is gone.",
+    calm=Calm(
+        "Reward fell while the policy stood still",
+        "Reward held {best} at its best and now holds {last}, and neither entropy, length, KL nor gradients moved before or "
+        "with the fall: the prompts or their scoring changed near step {onset}, not the policy. If nothing was switched "
+        "there on purpose, compare data, judge and reward weights before and after.",
+    ),
     record="Log the mean reward of every step as reward_mean.",
     remedies=(
         Advice(text="Stop, and go back to the last checkpoint before the onset: what follows it does not come back."),
@@ -65,7 +76,10 @@ SIGNATURE = Signature(
 
 
 def judge(rows: Rows) -> Judgement:
-    """Fires when the newest block has lost most of the gain, or when a sudden fall has; both beyond the noise."""
+    """Fires when the newest block has lost most of the gain, or when a sudden fall has; both beyond the noise.
+
+    Where nothing of the policy moved before or with the fall, the prompts or their scoring changed.
+    """
     reward = rows.series("reward_mean")
     fall = rows.fall("reward_mean")
     drop = fall.best - fall.last
@@ -76,18 +90,27 @@ def judge(rows: Rows) -> Judgement:
 
     smooth = rows.smooth("reward_mean")
     best, start = rows.carried_max("best", smooth), rows.baseline("reward_mean", count=5).level
-    down = best - smooth >= np.maximum(rows.limit("lost") * (best - start), 2 * rows.limit("size") * fall.noise)
+    least = 2 * rows.limit("size") * fall.noise
+    down = best - smooth >= np.maximum(rows.limit("lost") * (best - start), least)
     jump = rows.jump("down", -reward.values, reward.fresh)
     sudden = rows.latch("sudden", jump >= rows.alarm, width=LATCH) & down & (fall.z >= rows.limit("fall") / 2)
+    sudden = rows.recent("settled", sudden, reward.fresh, width=SIDE) >= 1.0  # a step is known by the rows after it
 
+    alone = reward_alone(rows)
+    steps, still = alone.steps, alone.still
+    level = smooth + steps.total  # where the reward would be on the prompts and the scoring that it began with
+    kept = rows.carried_max("level", level) - level < np.maximum(rows.limit("lost") * (best - start), least)
+    unexplained = (stands | sudden) & ~still & ~(steps.holds & kept)
+    still &= ~rows.ever("damaged", unexplained)  # what has come to rest after the damage does not undo it
+    short = rows.observations("reward_mean") < rows.limit("rows")
     top, bottom = rows.carried_max("top", fall.best), rows.carried_min("bottom", fall.last)
     switched = rows.latch("switched", rows.events("resume", "curriculum"), width=20)
     evidence = rows.level("deep", deep, reward.fresh)
     return Judgement(
-        fires=(stands | sudden) & ~switched,
-        holds=fall.last
-        <= bottom
-        + rows.limit("lost") * (top - bottom),  # its own best must not slide away from under a fall that lasts
+        fires=(stands | sudden) & ~switched & ~(short & still),
+        # Its own best must not slide away from under a fall that lasts.
+        holds=fall.last <= bottom + rows.limit("lost") * (top - bottom),
         log_evidence=np.maximum(evidence, jump),
+        explained=still | steps.holds & kept,
         facts={"best": fall.best, "last": fall.last},
     )

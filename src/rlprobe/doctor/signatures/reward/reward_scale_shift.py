@@ -3,12 +3,15 @@
 import numpy as np
 
 from rlprobe.doctor.rows import Rows
-from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
-from rlprobe.doctor.silence import spread
+from rlprobe.doctor.signature import Advice, Calm, Judgement, Signature, Threshold
+from rlprobe.doctor.silence import spread, standardised
 from rlprobe.recording.run import BoolArray, FloatArray
 
 NEW, OLD = 5, 10  # rows after the jump and as many just before it; rows that show how calm it was until then
 FIRST = 30  # rows before anything is said
+SAME_RANGE = 0.05  # of the range of rewards, by which its ends may move
+LIKE_RIGHT_AND_WRONG = 1.5  # factor between the spread and that of rewards at either end of the range, same mean
+SAME_FACTOR = 1.2  # factor between the changes of mean and spread, when both come from one change of unit
 KL_ROOM = 2.5  # of the room of entropy and length; KL is noisier
 
 SIGNATURE = Signature(
@@ -44,6 +47,11 @@ SIGNATURE = Signature(
     title="The reward changed its scale",
     explanation="Reward went from {old} to {new} within five rows and its spread by a factor of {factor}, while entropy and length stayed where they were: "
     "what changed is how answers are scored.",
+    calm=Calm(
+        "The prompts or the unit of the reward changed",
+        "Reward went from {old} to {new} within five rows and its spread by a factor of {factor}, as it does when prompts "
+        "become harder or easier or when every reward is multiplied by one number; entropy and length stayed where they were.",
+    ),
     record="Log reward_std_batch and entropy_mean beside reward_mean.",
     remedies=(
         Advice(text="Compare versions and settings of the judge or reward model before and after the onset."),
@@ -69,6 +77,7 @@ def judge(rows: Rows) -> Judgement:
     return Judgement(
         fires=agreed,
         log_evidence=np.where(stepped, z * z / 2, -np.inf),
+        explained=_other_task(rows, new, mid, factor) | _other_unit(rows, new, mid, factor),
         facts={"old": mid, "new": new, "factor": factor},
     )
 
@@ -78,6 +87,26 @@ def _around(rows: Rows, key: str, x: FloatArray, fresh: BoolArray) -> tuple[Floa
     new = rows.recent(f"new {key}", x, fresh, width=NEW)
     mid = rows.earlier(f"mid {key}", new, fresh, lag=NEW)
     return new, mid, rows.earlier(f"old {key}", rows.recent(f"all {key}", x, fresh, width=OLD), fresh, lag=2 * NEW)
+
+
+def _other_task(rows: Rows, new: FloatArray, old: FloatArray, factor: FloatArray) -> BoolArray:
+    """(n,) whether rewards keep their range and their spread follows the mean, as right and wrong answers do."""
+    fresh = rows.series("reward_mean").fresh
+    low, high = rows.lowest("reward_min"), rows.highest("reward_max")
+    bounds = np.where(np.isnan(low + high), 0.0, low), np.where(np.isnan(low + high), 1.0, high)
+    then = [rows.earlier(f"bound {i}", bound, fresh, lag=NEW) for i, bound in enumerate(bounds)]
+    room = SAME_RANGE * (then[1] - then[0])
+    kept = (bounds[0] >= then[0] - room) & (bounds[1] <= then[1] + room)
+    kept &= (np.fmin(new, old) >= bounds[0]) & (np.fmax(new, old) <= bounds[1])
+    expected = np.sqrt((new - bounds[0]) * (bounds[1] - new) / np.maximum((old - bounds[0]) * (bounds[1] - old), 1e-12))
+    return kept & (factor <= LIKE_RIGHT_AND_WRONG * expected) & (expected <= LIKE_RIGHT_AND_WRONG * factor)
+
+
+def _other_unit(rows: Rows, new: FloatArray, old: FloatArray, factor: FloatArray) -> BoolArray:
+    """(n,) whether every reward was multiplied by one number, which advantages in units of their group do not notice."""
+    ratio = new / np.where(old == 0, np.nan, old)
+    same = (factor <= SAME_FACTOR * ratio) & (ratio <= SAME_FACTOR * factor)
+    return same & standardised(rows)
 
 
 def _quiet(rows: Rows) -> BoolArray:

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rlprobe.doctor.evidence import halves, jump, level, onset, rolling, running
+from rlprobe.doctor.evidence import halves, jump, level, onset, persistence, rolling, running
 from tests.reference.jump import jump_evidence_slow
 from tests.reference.level import level_evidence_slow
 from tests.reference.onset import residuals_slow
+from tests.reference.persistence import persistence_slow, straying_slow
 from tests.support.strategies import cuts, flags, noise, series
 
 KERNELS: dict[str, tuple[Callable[..., Any], Any]] = {
@@ -26,6 +27,8 @@ KERNELS: dict[str, tuple[Callable[..., Any], Any]] = {
     "running_min": (running.running_min, running.CarryState.start),
     "baseline": (partial(running.baseline, count=15), running.BaselineState.start),
     "early_late": (partial(halves.early_late, part=0.2, minimum=20), halves.MomentsState.start),
+    "persistence": (persistence.persistence, persistence.StepsState.start),
+    "straying": (partial(persistence.straying, width=7), persistence.StepsState.start),
     "jump_evidence": (jump.jump_evidence, jump.JumpState.start),
 }
 
@@ -91,6 +94,37 @@ def test_jump_evidence_equals_its_definition(seed: int, n: int, phi: float) -> N
     fast, _ = jump.jump_evidence(x, jump.JumpState.start())
 
     np.testing.assert_allclose(fast, jump_evidence_slow(x), rtol=1e-6, atol=1e-6)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6), n=st.integers(0, 60), phi=st.sampled_from([0.0, 0.6, 0.9]))
+def test_persistence_and_what_it_adds_to_an_error_equal_their_definitions(seed: int, n: int, phi: float) -> None:
+    x = noise(seed, max(n, 1), phi)[:n]
+    found, _ = persistence.persistence(x, persistence.StepsState.start())
+    added, _ = persistence.straying(x, persistence.StepsState.start(), width=9)
+
+    np.testing.assert_allclose(found, persistence_slow(x.tolist()), atol=1e-4)
+    np.testing.assert_allclose(added, straying_slow(x.tolist(), 9), rtol=2e-2, atol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("phi", "low", "high"), [(0.0, 0.0, 0.02), (0.3, 0.15, 0.3), (0.6, 0.45, 0.6), (0.9, 0.75, 0.9)]
+)
+def test_persistence_is_found_where_it_is_and_nowhere_else(phi: float, low: float, high: float) -> None:
+    found = [
+        float(persistence.persistence(noise(s, 200, phi), persistence.StepsState.start())[0][-1]) for s in range(80)
+    ]
+
+    assert low <= np.mean(found) <= high
+
+
+@pytest.mark.parametrize(("phi", "low"), [(0.0, 0.0), (0.6, 0.5), (0.9, 0.5)])
+def test_means_of_noise_that_repeats_itself_stray_as_far_as_is_said(phi: float, low: float) -> None:
+    runs = [noise(seed, 200, phi) for seed in range(150)]
+    told = [float(persistence.straying(x, persistence.StepsState.start(), width=30)[0][-1]) for x in runs]
+    true = np.sqrt(max(0.0, np.var([x[-30:].mean() for x in runs]) - 1 / 30))
+
+    assert low * true <= np.mean(told) <= 1.1 * true + 0.05
 
 
 @pytest.mark.parametrize("phi", [0.0, 0.5])

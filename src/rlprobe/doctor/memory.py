@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from rlprobe.doctor.condense import Condensed
-from rlprobe.doctor.evidence import blocks, halves, jump, level, rolling, running
+from rlprobe.doctor.evidence import blocks, halves, jump, level, persistence, rolling, running
 from rlprobe.recording.run import BoolArray, FloatArray, IntArray, Run
 
 _LEAST_ROOM = 64  # rows that a new answer has room for
@@ -142,6 +142,7 @@ _STATES: dict[Kernel, type[_Startable]] = {
     running.running_max: running.CarryState,
     running.running_min: running.CarryState,
     halves.early_late: halves.MomentsState,
+    persistence.persistence: persistence.StepsState,
     blocks.block_fall: blocks.HistoryState,
 }
 _RESULTS: dict[Kernel, type] = {

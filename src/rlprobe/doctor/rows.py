@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rlprobe.doctor.evidence import blocks, halves, jump, level, rolling, running
+from rlprobe.doctor.evidence import blocks, halves, jump, level, persistence, rolling, running
 from rlprobe.doctor.memory import Kernel, Memory, last_value, observation_count
 from rlprobe.recording.run import BoolArray, FloatArray, IntArray, Manifest, Metadata
 
@@ -157,6 +157,10 @@ class Rows:
         """The newest block of all observations so far against the best block before it."""
         return blocks.Fall(**self._shared(name, blocks.block_fall))
 
+    def persistence(self, name: str) -> FloatArray:
+        """(n,) lag-one autocorrelation of the metric's noise so far, as far as it is beyond chance."""
+        return self._shared(name, persistence.persistence)[""]
+
     def measured(self, name: str) -> BoolArray:
         """(n,) whether the metric has been anything but exactly zero by that row: a placeholder never has."""
         return (self.highest(name) > 0) | (self.lowest(name) < 0)
@@ -189,11 +193,15 @@ class Rows:
         """(n,) mean of x over the last `width` fresh rows (of a mask: the fraction of them that is True)."""
         return self._own(key, rolling.rolling_mean, rolling.WindowState, x.astype(np.float64), fresh, width=width)
 
+    def straying(self, key: str, x: FloatArray, fresh: BoolArray, *, width: int) -> FloatArray:
+        """(n,) how far the mean of x over `width` fresh rows strays because its noise repeats itself, NaN at first."""
+        return self._own(key, persistence.straying, persistence.StepsState, x, fresh, width=width)
+
     def recent_median(self, key: str, x: FloatArray, fresh: BoolArray, *, width: int) -> FloatArray:
         """(n,) median of x over the last `width` fresh rows."""
         return self._own(key, rolling.rolling_median, rolling.WindowState, x, fresh, width=width)
 
-    def earlier(self, key: str, x: FloatArray, fresh: BoolArray, *, lag: int) -> FloatArray:
+    def earlier(self, key: str, x: FloatArray | BoolArray, fresh: BoolArray, *, lag: int) -> FloatArray:
         """(n,) x as it was `lag` fresh rows ago; NaN before there are that many."""
         return self._own(key, rolling.lagged, rolling.WindowState, x, fresh, lag=lag)
 

@@ -96,10 +96,12 @@ def test_a_loss_that_was_never_a_number_broke_in_the_first_row() -> None:
 
 def test_single_gradient_spikes_heal_and_frequent_ones_do_not() -> None:
     calm = _flat(1.0, 0.1)
-    one, many = calm.copy(), calm.copy()
+    one, fading, many = calm.copy(), calm.copy(), calm.copy()
     one[30] = 40.0
+    fading[30:38] = 100.0 ** (0.9 ** np.arange(8.0))
     many[30::8] = 40.0
     assert not _found(columns_run({"grad_norm": one}), "GRAD_PATHOLOGY")
+    assert not _found(columns_run({"grad_norm": fading}), "GRAD_PATHOLOGY")
     assert _alarms(columns_run({"grad_norm": many}), "GRAD_PATHOLOGY")
 
 

@@ -1,6 +1,6 @@
 """The jump arm: does a metric run away from its own recent line faster than its own recent errors allow?"""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -10,9 +10,11 @@ from rlprobe.recording.run import FloatArray
 
 FIT = 40  # observations that the local line is fitted to
 LAG = 10  # observations between the fit and the judged one, so that a fault cannot hide in its own baseline
+REACH = FIT + LAG  # observations that one forecast error takes
 DAMPING = 0.9  # an observation; how quickly the forecast's slope fades
 SCALES = 48  # forecast errors that the error scale is the median of
 REFRESH = 8  # observations between two measurements of the error scale
+ROUNDING = 1e-13  # of an observation; what arithmetic alone makes of a metric that never varies
 CLIP = 4.0  # error scales; the largest single surprise that counts
 MARGIN = 0.2  # error scales that the null allows in conditional mean
 BETS = (0.25, 0.5, 1.0, 1.5)  # mixture of bet sizes, per error scale
@@ -51,44 +53,41 @@ def jump_evidence(x: FloatArray, state: JumpState) -> tuple[FloatArray, JumpStat
         state: from JumpState.start() or from the previous chunk.
 
     Returns:
-        (n,) natural-log e-values; -inf before FIT + LAG + SCALES // 3 observations. And the state for the next chunk.
+        (n,) natural-log e-values; -inf before REACH + SCALES // 3 observations. And the state for the next chunk.
 
     Source: Shin, Ramdas and Rinaldo 2023, E-detectors; lagged baseline and error scale are ours, their false-alarm
     rate is measured by bench/doctor.
     """
     joined = np.concatenate([state.tail, x])
-    first = max(0, FIT + LAG - 1 - len(state.tail))  # observations of this chunk without a forecast
-    out = np.full(len(x), -np.inf)
-    keep = joined[max(0, len(joined) - (FIT + LAG - 1)) :].copy()
-    if len(x) <= first:
-        return out, JumpState(
-            tail=keep,
-            errors=state.errors,
-            scale=state.scale,
-            carry=state.carry,
-            seen=state.seen,
-            bets=state.bets,
-            wealth=state.wealth,
-        )
-    errors = (sliding_window_view(joined, FIT + LAG) @ _FORECAST)[-(len(x) - first) :]
+    errors = _errors(joined)
+    out, state = np.full(len(x), -np.inf), replace(state, tail=joined[max(0, len(joined) - (REACH - 1)) :].copy())
+    if len(errors) == 0:
+        return out, state
     known = np.concatenate([state.errors, errors])
-    start = len(state.errors)
-    scale, carry = _scales(known, start, state)
-    ready = np.flatnonzero(np.isfinite(scale[0]) & (scale[0] > 0))
+    scale, phi = _scales(known, len(state.errors), state)
+    ready = np.flatnonzero(np.isfinite(scale) & (scale > 0))
     wealth = state.wealth
     if len(ready):
-        surprise = np.clip(errors[ready] / scale[0][ready], -CLIP, CLIP)
-        evidence, wealth = _bet(surprise, scale[1][ready], state)
-        out[first + ready] = evidence
-    return out, JumpState(
-        tail=keep,
+        surprise = np.clip(errors[ready] / scale[ready], -CLIP, CLIP)
+        out[len(x) - len(errors) + ready], wealth = _bet(surprise, phi[ready], state)
+    return out, replace(
+        state,
         errors=known[max(0, len(known) - (SCALES + LAG + REFRESH)) :].copy(),
-        scale=carry[0],
-        carry=carry[1],
+        scale=float(scale[-1]),
+        carry=float(phi[-1]),
         seen=state.seen + len(errors),
         bets=state.bets + len(ready),
         wealth=wealth,
     )
+
+
+def _errors(joined: FloatArray) -> FloatArray:
+    """Newest observation minus its damped-line forecast, for every REACH observations; what is rounding is zero."""
+    if len(joined) < REACH:
+        return np.empty(0)
+    errors = np.correlate(joined, _FORECAST, mode="valid")
+    errors[np.abs(errors) <= ROUNDING * np.abs(joined[REACH - 1 :])] = 0.0
+    return errors
 
 
 def _forecast_weights() -> FloatArray:
@@ -103,9 +102,7 @@ def _forecast_weights() -> FloatArray:
 _FORECAST = _forecast_weights()
 
 
-def _scales(
-    known: FloatArray, start: int, state: JumpState
-) -> tuple[tuple[FloatArray, FloatArray], tuple[float, float]]:
+def _scales(known: FloatArray, start: int, state: JumpState) -> tuple[FloatArray, FloatArray]:
     """Error scale and autocorrelation of each new error: every REFRESH errors on errors at least LAG old."""
     count = len(known) - start
     position = state.seen + np.arange(count)  # index of each new error since the start of the run
@@ -123,13 +120,14 @@ def _scales(
     filled = np.maximum.accumulate(np.where(position % REFRESH == 0, np.arange(count), -1))
     scale = np.where(filled >= 0, scale[np.maximum(filled, 0)], state.scale)
     phi = np.where(filled >= 0, phi[np.maximum(filled, 0)], state.carry)
-    return (scale, phi), (float(scale[-1]), float(phi[-1]))
+    return scale, phi
 
 
 def _scale_of(windows: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Median error scale of each window, and its lag-one autocorrelation (Kendall's correction) in [0, 0.95]."""
     n = windows.shape[1]
-    scale = 1.4826 * np.median(np.abs(windows), axis=1) * (1.0 + 2.0 / n)
+    sizes = np.sort(np.abs(windows), axis=1)
+    scale = 1.4826 * (sizes[:, (n - 1) // 2] + sizes[:, n // 2]) / 2.0 * (1.0 + 2.0 / n)
     centred = windows - windows.mean(axis=1, keepdims=True)
     total = np.maximum((centred * centred).sum(axis=1), 1e-300)
     phi = (centred[:, 1:] * centred[:, :-1]).sum(axis=1) / total

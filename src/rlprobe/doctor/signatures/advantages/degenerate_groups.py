@@ -1,5 +1,7 @@
 """Groups without reward spread give no gradient: every answer right (the data is used up) or every answer wrong."""
 
+import numpy as np
+
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
 from rlprobe.doctor.silence import mastered, silent_groups
@@ -65,7 +67,10 @@ def judge(rows: Rows) -> tuple[Judgement, ...]:
     silent = silent_groups(rows)
     share = rows.recent("share", silent.values, silent.fresh, width=WINDOW)
     enough = rows.count("rows", silent.fresh) >= LEAST
-    many = share >= rows.limit("silent")
+    # Noise that repeats itself lifts a whole window; its size is known from the rows before, where no change hides it.
+    straying = rows.straying("straying", silent.values, silent.fresh, width=WINDOW)
+    before = np.nan_to_num(rows.earlier("before", straying, silent.fresh, lag=WINDOW))
+    many = share - before >= rows.limit("silent")
     evidence = rows.level("wasted", many, silent.fresh & enough)
     right = rows.mean("all_right_group_fraction", WINDOW) >= rows.limit("majority")
     wrong = rows.mean("all_wrong_group_fraction", WINDOW) >= rows.limit("majority")

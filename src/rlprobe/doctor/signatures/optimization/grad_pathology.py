@@ -67,7 +67,9 @@ def judge(rows: Rows) -> Judgement:
     usual = rows.quantile("grad_norm", WINDOW, 0.5)
     # A norm that is zero between degenerate batches makes the ordinary look like a spike: it must beat the start, too.
     spike = (norm.values > rows.limit("spike") * usual) & (norm.values > rows.limit("surge") * start)
-    share = rows.recent("spikes", spike, norm.fresh, width=WINDOW)
+    # A shock that fades over some rows is one spike: a smaller row behind a spike is its echo.
+    echo = (rows.earlier("echo", spike, norm.fresh, lag=1) == 1) & (norm.values <= rows.ago("grad_norm", 1))
+    share = rows.recent("spikes", spike & ~echo, norm.fresh, width=WINDOW)
     seen = rows.observations("grad_norm").clip(max=WINDOW)
     often = (share >= rows.limit("often")) & (share * seen >= rows.limit("fewest") - 0.5)
     surged = (evidence >= rows.alarm) & high & unpaid

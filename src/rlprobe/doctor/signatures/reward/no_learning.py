@@ -5,10 +5,13 @@ import numpy as np
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
 from rlprobe.doctor.silence import full, silent_groups
-from rlprobe.recording.run import BoolArray
+from rlprobe.recording.run import BoolArray, FloatArray
 
 MEDIAN = 15  # rows that a robust level is the median of
 WILD = 5.0  # of the starting spread; noise beyond it comes from single wild rows
+TIED = (
+    0.5  # autocorrelation of the reward's noise up to which rows_alone suffices; public flat runs have less than 0.25
+)
 MEDIAN_ERROR = 1.25  # standard error of a median over that of a mean, Gaussian noise
 
 SIGNATURE = Signature(
@@ -90,7 +93,8 @@ def judge(rows: Rows) -> Judgement:
     change = rows.change("reward_mean")
     flat = (np.abs(change.z) < rows.limit("gain")) & ~_lifted(rows)  # a reward that falls has another name
     flat &= ~(rows.change("accuracy_fraction").z >= rows.limit("gain"))  # learned, under a reward that hides it
-    alone = change.count >= rows.limit("rows_alone")
+    alone = change.count * _independent(rows) >= rows.limit("rows_alone") * (1 - TIED) / (1 + TIED)
+    alone &= change.count >= rows.limit("rows_alone")
     witness = (change.count >= rows.limit("rows")) & (_cut(rows) | _silent(rows) | _powerless(rows))
     witness |= (change.count >= rows.limit("still_rows")) & _still(rows)
     solved = (rows.mean("all_right_group_fraction", 20) >= 0.5) | full(rows)
@@ -103,6 +107,12 @@ def judge(rows: Rows) -> Judgement:
         since=np.where(fires, 0, -1),
         facts={"rows": change.count, "gain": change.z},
     )
+
+
+def _independent(rows: Rows) -> FloatArray:
+    """(n,) fraction of the rows that are worth an independent one: noise that repeats itself can hide what was learned."""
+    phi = np.nan_to_num(rows.persistence("reward_mean"))
+    return (1 - phi) / (1 + phi)
 
 
 def _lifted(rows: Rows) -> BoolArray:
@@ -139,4 +149,6 @@ def _powerless(rows: Rows) -> BoolArray:
 
 def _still(rows: Rows) -> BoolArray:
     """The policy is where it began, as its distance from the reference shows."""
-    return rows.measured("kl_mean") & (np.abs(rows.smooth("kl_mean", 15)) < rows.limit("still"))
+    kl = rows.series("kl_mean")
+    straying = np.nan_to_num(rows.straying("kl", kl.values, kl.fresh, width=15))
+    return rows.measured("kl_mean") & (np.abs(rows.smooth("kl_mean", 15)) + straying < rows.limit("still"))

@@ -17,11 +17,11 @@ def test_a_step_is_shown_with_the_value_before_it(tmp_path, capsys):
     assert "reward_mean  0.3  before 0.2" in page
 
 
-def test_a_window_is_shown_from_its_first_value_to_its_last(tmp_path, capsys):
+def test_a_window_is_shown_beside_the_rows_before_it(tmp_path, capsys):
     source = log(tmp_path / "log.jsonl", [{"step": step, "reward": step / 10} for step in range(9)])
     assert main(["show", source, "--step", "2:6"]) == 0
-    assert "0.2 → 0.6" in capsys.readouterr().out
-    assert main(["show", source, "--step", "2:6", "--json"]) == 0
+    assert "0.05 → 0.4" in capsys.readouterr().out
+    assert main(["show", source, "--steps", "2:6", "--json"]) == 0
 
     document = json.loads(capsys.readouterr().out)
     assert document["metrics"]["reward_mean"] == {"steps": [2, 3, 4, 5, 6], "values": [0.2, 0.3, 0.4, 0.5, 0.6]}

@@ -1,5 +1,6 @@
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,10 @@ from rlprobe.recording.run import Batch, Event, MemoryFeed, Run, batch_from_colu
 from rlprobe.reports import json as json_report
 from rlprobe.reports import step
 from rlprobe.reports.step_page import render_step, render_window
+from tests.reports.diagnoses import FAILING
+from tests.support.runs import columns_run
 
+LONG = " ".join(f"w{index}" for index in range(300))
 HOSTILE = "\x1b[31m[red]two\nlines\u202e"
 
 
@@ -30,7 +34,7 @@ def run() -> Run:
         "sample": np.array([0, 1, 2]),
         "reward": np.array([1.0, 0.0, np.nan]),
         "reward/format": np.array([0.5, 0.5, 0.5]),
-        "completion": [HOSTILE, "x" * 900, None],
+        "completion": [HOSTILE, LONG, None],
         "token_ids": [b"\0\1", b"", None],
     }
     return Run(MemoryFeed(source="memory", batches=[batch], sample_columns=samples, sample_rows=3))
@@ -73,6 +77,55 @@ def test_a_window_holds_the_course_of_every_metric_logged_in_it():
     assert [event.kind for event in facts.events] == ["checkpoint"]
 
 
+def test_what_lies_far_from_the_rows_before_is_marked_and_what_stands_still_is_gathered():
+    course = [0.5, 0.52, 0.48, 0.51, 0.49, 0.5, 0.52, 0.9]
+    opened = columns_run({"entropy_mean": course, "group_size_mean": [8.0] * 8, "tokens_total": list(range(8))})
+    page = render_step(step.at(opened, 7), width=80, color=False)
+
+    assert re.search(r"entropy_mean +0\.9 nats/token +before 0\.52 +29 sd above", page)
+    assert "as before: group_size_mean 8" in page
+    assert re.search(r"tokens_total +7 tokens +before 6\n", page)
+    whole = render_step(step.at(opened, 7), width=80, color=False, verbose=True)
+    assert re.search(r"group_size_mean +8\n", whole)
+
+
+def test_a_window_is_held_against_as_many_rows_before_it():
+    opened = columns_run({"entropy_mean": [0.8, 0.82, 0.78, 0.81, 0.79] + [0.1] * 5, "loss": [1.0] * 10})
+    page = render_window(step.between(opened, 5, 9), width=80, color=False)
+
+    assert re.search(r"entropy_mean +0.8 → 0.1 nats/token +49 sd below", page)
+    assert "as before: loss 1" in page
+    course = next(c for c in step.between(opened, 5, 9).courses if c.metric == "entropy_mean")
+    assert (course.earlier.mean, course.earlier.rows) == (pytest.approx(0.8), 5)
+    assert step.between(opened, 0, 4).courses[0].earlier is None
+
+
+def test_a_value_that_leaves_a_constant_is_marked_and_too_few_rows_say_nothing():
+    usual = step.Usual(mean=1.0, deviation=0.0, rows=9)
+    assert (usual.away(1.0), usual.away(2.0)) == (0.0, np.inf)
+    assert step.Usual(mean=1.0, deviation=0.5, rows=4).away(9.0) is None
+
+
+def test_findings_are_shown_where_they_were_active():
+    diagnosis = FAILING
+    first = diagnosis.findings[0]
+    assert first in step.active(diagnosis, first.onset_step, first.onset_step)
+    assert first not in step.active(diagnosis, 0, first.onset_step - 1)
+    recovered = replace(first, status="recovered", recovered_step=first.onset_step + 5)
+    changed = replace(diagnosis, findings=(recovered,))
+    assert step.active(changed, first.onset_step + 6, first.onset_step + 9) == []
+    page = render_step(step.at(run(), 4), [first], width=80, color=False)
+    assert first.id in page
+
+
+def test_a_step_that_training_went_back_over_says_so():
+    rows = [batch_from_columns(np.arange(start, 6), {"loss": np.full(6 - start, 0.1)}) for start in (0, 3)]
+    facts = step.at(Run(MemoryFeed(source="memory", batches=rows)), 4)
+
+    assert facts.replaced == 1
+    assert "went back over this step 1 time" in render_step(facts, width=100, color=False)
+
+
 def test_a_step_as_json_has_its_samples_without_raw_bytes():
     document = json.loads(json_report.document(step.document(step.at(run(), 4))))
 
@@ -92,8 +145,8 @@ def test_no_page_of_a_step_lets_foreign_text_steer_the_terminal(verbose):
     assert "[red]two" in page
 
 
-def test_a_long_text_is_cut_until_all_is_asked_for():
+def test_a_long_text_is_cut_in_its_middle_until_all_is_asked_for():
     facts = step.at(run(), 4)
 
-    assert "x…" in render_step(facts, width=80, color=False)
-    assert render_step(facts, width=2000, color=False, verbose=True).count("x" * 900) == 1
+    assert "characters left out" in render_step(facts, width=80, color=False)
+    assert LONG in render_step(facts, width=4000, color=False, verbose=True)

@@ -11,6 +11,8 @@ FEW, MORE = 3, 12  # samples
 def window_samples(run: Run, first: int, last: int, *, few: bool) -> tuple[tuple[SampleRow, ...], int]:
     """Samples of steps [first, last], and how many there are in all."""
     blocks = run.sample_blocks()
+    if not blocks:
+        return (), 0
     words = vocabulary(blocks)
     inside = (between(first, last),)
     number = FEW if few else MORE

@@ -139,5 +139,7 @@ def _bar(row: Mapping[str, object]) -> RenderableType:
         ids.append(f"prompt {say.cut(row['prompt_id'], 16)}")
     if row.get("split") not in (None, "train"):
         ids.append(say.cut(row["split"], 20))
+    if not ids:
+        return Rule(Text(name(row), style="bold"), align="left", style="dim")
     bar.add_row(Text(name(row), style="bold"), Rule(style="dim"), Text(" · ".join(ids), style="dim"))
     return bar

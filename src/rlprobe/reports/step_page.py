@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rlprobe.doctor.finding import Finding
+from rlprobe.recording.metrics import METRICS
 from rlprobe.recording.run import Event
 from rlprobe.reports import format as say
 from rlprobe.reports.canvas import FirstThatFits, draw
@@ -21,6 +22,7 @@ FEW_SAMPLES = 3  # samples shown without --verbose: of the lowest, a middle and 
 SHORT_TEXT = SHORT // 3  # characters of a text shown without --verbose
 BARS = 24  # width of a sparkline
 FAR = 3.0  # standard deviations from what is usual, from which it is said
+RUNNING = frozenset(m.name for m in METRICS if m.aggregation in ("cumulative", "last"))  # go on by themselves
 SampleRow = Mapping[str, object]
 
 
@@ -122,15 +124,20 @@ def _still(value: float, usual: Usual | None) -> bool:
 
 def _value(value: Value, *, verbose: bool) -> list[Text]:
     """Metric, value, value before, and what is worth saying of it."""
-    now, earlier = (say.quantity(number, value.unit) for number in (value.value, value.previous))
-    before = "" if value.previous is None or earlier == now else f"before {earlier}"
-    far = _far(value.value, value.usual)
+    now, earlier = say.quantity(value.value, value.unit), _short(value.previous, value.unit)
+    before = "" if value.previous is None or earlier == _short(value.value, value.unit) else f"before {earlier}"
+    far = "" if value.metric in RUNNING else _far(value.value, value.usual)
     note = [far] if far else []
     if verbose and value.metadata.note:
         note.append(say.plain(value.metadata.note))
     style = "" if math.isfinite(value.value) else "bold red"
     texts = (say.plain(value.metric), now, before, "; ".join(note))
     return [Text(text, style=each) for text, each in zip(texts, ("cyan", style, "dim", "yellow"), strict=True)]
+
+
+def _short(value: float | None, unit: str) -> str:
+    """A number beside one with its unit: without it, unless the unit scales what is shown."""
+    return say.quantity(value, unit) if unit in ("seconds", "bytes") else say.number(value)
 
 
 def _far(value: float | None, usual: Usual | None) -> str:

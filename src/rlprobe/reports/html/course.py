@@ -32,7 +32,7 @@ def course(dossier: Dossier, told: Sequence[Finding]) -> str:
         _mark(dossier, step, "checkpoint", f"Checkpoint at step {step}") for step in dossier.marks.checkpoints
     ) + "".join(_mark(dossier, step, "resume", f"Resumed at step {step}") for step in dossier.marks.resumes)
     axis = tag("div", "", class_="name", aria_hidden="true") + tag("div", _ticks(dossier) + marks, class_="axis")
-    return f'<div class="gantt">{rows}{axis}</div>'
+    return f'<div class="gantt{" alone" if len(told) == 1 else ""}">{rows}{axis}</div>'
 
 
 def _row(dossier: Dossier, one: Finding) -> str:

@@ -46,11 +46,23 @@ def verdict(dossier: Dossier) -> str:
             tag("h1", f"{badge} {tag('span', text(diagnosis.sentence))}"),
             tag("ul", facts, class_="facts"),
             live,
+            _scope(dossier),
             tag("ul", lost, class_="lost") if lost else "",
             _vitals(dossier),
             "</section>",
         )
     )
+
+
+def _scope(dossier: Dossier) -> str:
+    """How much was checked: a verdict is worth that much."""
+    checked, not_checked = len(dossier.diagnosis.checked), len(dossier.diagnosis.not_checked)
+    if not checked and not not_checked:
+        return ""
+    told = f"{say.counted(checked, 'signature')} checked"
+    if not_checked:
+        told += f", {tag('a', f'{not_checked:,} not checked', href='#silences')}"
+    return tag("p", f"{told}.", class_="scope")
 
 
 def _vitals(dossier: Dossier) -> str:

@@ -11,7 +11,9 @@ from rlprobe.reports.format import plain
 _FORMATTING = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})  # what a reader cannot see, or is not what it seems
 _PLAIN_ENOUGH = re.compile(r"[ -~\n\t]*")
 _KEPT = "\n\t"
-_PICTURES = 0x2400  # control pictures: U+001B is shown as U+241B
+_CONTROLS = (  # ISO 646's names of U+0000 to U+001F
+    "NUL SOH STX ETX EOT ENQ ACK BEL BS HT LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US"
+).split()
 
 
 def text(value: object) -> str:
@@ -31,7 +33,7 @@ def _shown(character: str) -> str:
     if character in _KEPT or unicodedata.category(character) not in _FORMATTING:
         return html.escape(character)
     code = ord(character)
-    sign = chr(_PICTURES + code) if code < 32 else "␡" if code == 127 else f"U+{code:04X}"
+    sign = _CONTROLS[code] if code < len(_CONTROLS) else f"U+{code:04X}"
     return f'<span class="unseen" title="U+{code:04X}">{sign}</span>'
 
 

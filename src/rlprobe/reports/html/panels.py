@@ -45,11 +45,11 @@ def charts(dossier: Dossier) -> str:
     zooms = "".join(
         tag("button", letter(place), type="button", data_zoom=place, aria_label=f"Zoom to finding {letter(place)}")
         for place, one in enumerate(dossier.findings)
-        if one.root and one.severity != "info"
+        if one.severity != "info"
     )
     parts = [_stage(dossier, stage, numbered) for stage in dossier.stages]
-    toolbar = TOOLBAR.replace("{zooms}", zooms)
-    return lines(('<section id="charts">', head, HINT, LEGEND, toolbar, *parts, "</section>"))
+    signs = (HINT, LEGEND, TOOLBAR.replace("{zooms}", zooms)) if numbered else ()
+    return lines(('<section id="charts">', head, *signs, *parts, "</section>"))
 
 
 def data(dossier: Dossier) -> Mapping[str, object]:
@@ -154,7 +154,8 @@ def _edges(panel: Panel, domain: tuple[int, int]) -> str:
     if not finite:
         return tag("span", "no finite value", class_="edge top")
     low, high = min(float(one.min()) for one in finite), max(float(one.max()) for one in finite)
-    corners = (("top", say.quantity(high, panel.unit)), ("bottom", say.quantity(low, panel.unit)))
+    unit = panel.unit if panel.unit in ("bytes", "seconds") else ""  # others stand beside the metric's name
+    corners = (("top", say.quantity(high, unit)), ("bottom", say.quantity(low, unit)))
     shown = "".join(tag("span", text(value), class_=f"edge {corner}") for corner, value in corners)
     return (
         shown + tag("span", f"{domain[0]:,}", class_="edge first") + tag("span", f"{domain[1]:,}", class_="edge last")

@@ -12,11 +12,12 @@ MOST = 2_000  # lines of one table
 
 def setup(dossier: Dossier) -> str:
     """The section of configuration and environment; says so where neither is known."""
+    configuration = {} if dossier.configuration == dossier.settings else dossier.configuration
     tables = [
         _table("Settings that the diagnosis uses", _settings(dossier), opened=True),
         _table(
             f"Configuration{f' of {text(dossier.framework)}' if dossier.framework else ''}",
-            list(_leaves(dossier.configuration)),
+            list(_leaves(configuration)),
             opened=False,
         ),
         _table("Environment", list(_leaves(dossier.environment)), opened=True),
@@ -44,7 +45,7 @@ def _table(title: str, rows: Sequence[tuple[str, str]], *, opened: bool) -> str:
     state = " open" if opened else ""
     return (
         f'<details class="table"{state}><summary>{title} <span class="count">{len(rows):,}</span></summary>'
-        f'<table class="pairs"><tbody>{told}</tbody></table>{left}</details>'
+        f'<table class="pairs many"><tbody>{told}</tbody></table>{left}</details>'
     )
 
 

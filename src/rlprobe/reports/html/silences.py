@@ -1,5 +1,7 @@
 """What was not checked and how to record it, what looks alarming and is normal, and what the recording lost."""
 
+from collections.abc import Sequence
+
 from rlprobe.doctor.finding import Reassurance
 from rlprobe.reports import format as say
 from rlprobe.reports import phrases
@@ -27,7 +29,7 @@ def silences(dossier: Dossier) -> str:
     """Signatures that were not judged, why, and what to record; then those that were, and the recording's own notes."""
     diagnosis = dossier.diagnosis
     groups = outline(diagnosis).silences
-    not_checked = "".join(_silence(one) for one in groups) or tag("p", "Every signature was checked.", class_="nothing")
+    not_checked = _table(groups) if groups else tag("p", "Every signature was checked.", class_="nothing")
     named = " ".join(tag("code", text(name)) for name in diagnosis.checked)
     checked = ""
     if diagnosis.checked:
@@ -46,12 +48,23 @@ def silences(dossier: Dossier) -> str:
     )
 
 
-def _silence(one: Silence) -> str:
-    why = say.sentence_case(phrases.silence(one.reason, one.missing, len(one.entries)))
-    rows = "".join(
-        f"<tr>{tag('th', text(entry.id), scope='row')}{tag('td', text(entry.how))}</tr>" for entry in one.entries
+def _table(groups: Sequence[Silence]) -> str:
+    """One line a signature; those that miss the same metrics stand together under one reason."""
+    rows = []
+    for one in groups:
+        why = tag("td", text(_reason(one)), rowspan=len(one.entries), class_="why")
+        for place, entry in enumerate(one.entries):
+            cells = tag("th", text(entry.id), scope="row") + (why if place == 0 else "") + tag("td", text(entry.how))
+            rows.append(f"<tr>{cells}</tr>")
+    head = "<tr><th scope='col'>Signature</th><th scope='col'>Why</th><th scope='col'>What it needs</th></tr>"
+    return (
+        f'<div class="card"><table class="silences"><thead>{head}</thead><tbody>{"".join(rows)}</tbody></table></div>'
     )
-    return f'<div class="silence">{tag("h3", text(why))}<table class="pairs"><tbody>{rows}</tbody></table></div>'
+
+
+def _reason(one: Silence) -> str:
+    said = phrases.silence(one.reason, one.missing, len(one.entries))
+    return say.sentence_case(said.split(" ", 1)[1].removeprefix("because "))
 
 
 def _recording(dossier: Dossier) -> str:

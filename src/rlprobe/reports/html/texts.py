@@ -8,6 +8,8 @@ from rlprobe.reports.html.course import letter
 from rlprobe.reports.html.dossier import Dossier, Exhibit, Sample, Text
 from rlprobe.reports.html.markup import lines, tag, text, written
 
+SHORT = 20  # characters of a reward function's name that are shown whole
+
 
 def samples(dossier: Dossier) -> str:
     """The section of samples; says how to record some where there are none."""
@@ -77,7 +79,11 @@ def _card(one: Sample, *, prompt: bool) -> str:
         numbers.append(("tokens", f"{one.tokens:,}"))
     parts = {name for name, _ in one.rewards}
     told = "".join(
-        tag("div", tag("dt", text(name)) + tag("dd", text(value)), class_="part" if name in parts else None)
+        tag(
+            "div",
+            tag("dt", text(name), title=name if len(name) > SHORT else None) + tag("dd", text(value)),
+            class_="part" if name in parts else None,
+        )
         for name, value in numbers
     )
     facts = " · ".join(f"{text(name)} {text(value)}" for name, value in one.facts)

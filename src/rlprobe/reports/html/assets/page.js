@@ -61,7 +61,7 @@ function startPage() {
   }
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
   addEventListener("hashchange", reveal);
-  addEventListener("beforeprint", () => { for (const drawer of document.querySelectorAll("details:not(.its-prompt)")) drawer.open = true; });
+  addEventListener("beforeprint", () => { for (const drawer of document.querySelectorAll(".followers details, details.table")) drawer.open = true; });
   colours = coloursNow();
   if (report.domain) startCharts();
   repaint();

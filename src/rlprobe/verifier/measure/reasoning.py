@@ -64,6 +64,8 @@ def _made(subject: Subject) -> Contract:
     if said in ("keep", "extract"):
         family: Family = "keep" if said == "keep" else "extract"
         return Contract(decoder=used, tag=tag, family=family, declared=True, whole=whole, got=got)
+    if not usable(used, whole):
+        return Contract(decoder=used, tag=tag, family="none", declared=False, whole=whole, got=got)
     measured: Family = "keep" if got.strip() == whole else "extract" if got.strip() == ANSWER else "none"
     subject.measured["reasoning"] = {"keep": "kept", "extract": "cut off", "none": "neither kept nor cut off"}[measured]
     return Contract(decoder=used, tag=tag, family=measured, declared=False, whole=whole, got=got)

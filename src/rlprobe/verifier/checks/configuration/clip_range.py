@@ -50,7 +50,7 @@ def run(subject: Subject) -> Outcome:
 
 def _risky(given: Settings, known: dict[str, float], *, free: bool) -> Outcome:
     low, high = known.get("clip_low", known.get("clip")), known.get("clip_high", known.get("clip"))
-    sequence = given.text("ratio") == "sequence" or given.algorithm == "gspo"
+    sequence = given.algorithm == "gspo" or (given.text("ratio") == "sequence" and given.algorithm != "rloo")
     for name, value in known.items():
         told = ""
         if sequence and value > HIGHEST_SEQUENCE:

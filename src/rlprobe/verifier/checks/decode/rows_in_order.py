@@ -24,7 +24,8 @@ def run(subject: Subject) -> Outcome:
     alone = [used.texts([text])[0] for text in TEXTS]
     together = used.texts(TEXTS)
     if together == alone and used.form == "list" and not used.takes_text:
-        together = used.bare(TEXTS)
+        bare = [text for text in TEXTS if text]  # no completion is without any token: it has its end at least
+        alone, together = [used.texts([text])[0] for text in bare], used.bare(bare)
     if together != alone:
         return failed(
             "decode",

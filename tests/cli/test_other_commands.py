@@ -24,7 +24,9 @@ def test_a_window_is_shown_beside_the_rows_before_it(tmp_path, capsys):
     assert main(["show", source, "--steps", "2:6", "--json"]) == 0
 
     document = json.loads(capsys.readouterr().out)
-    assert document["metrics"]["reward_mean"] == {"steps": [2, 3, 4, 5, 6], "values": [0.2, 0.3, 0.4, 0.5, 0.6]}
+    course = document["metrics"]["reward_mean"]
+    assert (course["steps"], course["values"]) == ([2, 3, 4, 5, 6], [0.2, 0.3, 0.4, 0.5, 0.6])
+    assert course["before"] == {"mean": 0.05, "deviation": 0.05, "rows": 2}
 
 
 @pytest.mark.parametrize(("step", "near"), [("5", "4 or 6"), ("99", "8"), ("-1", "0"), ("30:40", "8")])

@@ -153,15 +153,13 @@ def _far(value: float | None, usual: Usual | None) -> str:
 def _course(course: Course) -> tuple[Text, Text, Text, Text]:
     """Metric, mean before and mean in the window, how far apart they are, course."""
     now = say.quantity(course.mean, course.unit)
-    before = None if course.earlier is None else say.quantity(course.earlier.mean, course.unit)
-    change = now if before is None or before == now else f"{before} → {now}"
-    bars = Text(say.sparkline(say.thinned(course.values, BARS)), style="cyan")
-    return (
-        Text(say.plain(course.metric), style="cyan"),
-        Text(change),
-        Text(_far(course.mean, course.earlier), style="yellow"),
-        bars,
-    )
+    before = None if course.earlier is None else _short(course.earlier.mean, course.unit)
+    change = now if before is None or before == _short(course.mean, course.unit) else f"{before} → {now}"
+    far = "" if course.metric in RUNNING else _far(course.mean, course.earlier)
+    bars = say.sparkline(say.thinned(course.values, BARS))
+    texts = ((say.plain(course.metric), "cyan"), (change, ""), (far, "yellow"), (bars, "cyan"))
+    first, second, third, fourth = (Text(text, style=style) for text, style in texts)
+    return first, second, third, fourth
 
 
 def _events(events: Iterable[Event]) -> list[RenderableType]:

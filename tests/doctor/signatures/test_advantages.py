@@ -7,6 +7,7 @@ from rlprobe.doctor.engine import diagnose
 from rlprobe.doctor.finding import Finding
 from rlprobe.recording.run import Run
 from tests.support.runs import columns_run, course, real_run
+from tests.support.strategies import noise
 
 ROWS = 80
 
@@ -144,3 +145,16 @@ def test_wrong_answers_that_grow_alone_are_a_bias_and_both_growing_is_not() -> N
 
     assert _alarms(columns_run(base | {"completion_tokens_right_mean": right}), "LENGTH_BIAS")
     assert not _found(columns_run(base | {"completion_tokens_right_mean": wrong}), "LENGTH_BIAS")
+
+
+@pytest.mark.parametrize("seed", [3, 4, 8, 9, 15, 25, 31])
+def test_silence_that_noise_lifts_for_a_while_is_left_alone_and_a_change_is_not(seed: int) -> None:
+    slow = 0.3 * noise(seed, 300, 0.9)
+    usual = 1 / (1 + np.exp(-(0.75 + slow)))
+    changed = np.where(np.arange(300) < 150, usual, 1 / (1 + np.exp(-(2.0 + slow))))
+    reward = 0.3 + 0.02 * noise(seed + 1, 300)
+
+    assert np.convolve(usual, np.full(30, 1 / 30), "valid").max() > 0.755  # of silent groups in 30 rows; 0.75 is many
+    assert not _found(columns_run({"zero_variance_group_fraction": usual, "reward_mean": reward}), "DEGENERATE_GROUPS")
+    found = _alarms(columns_run({"zero_variance_group_fraction": changed, "reward_mean": reward}), "DEGENERATE_GROUPS")
+    assert [150 <= one.detected_step < 175 for one in found] == [True]

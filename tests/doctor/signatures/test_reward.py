@@ -7,6 +7,7 @@ from rlprobe.doctor.engine import diagnose
 from rlprobe.doctor.finding import Finding
 from rlprobe.recording.run import Event, FloatArray, Run
 from tests.support.runs import columns_run, course, real_run
+from tests.support.strategies import noise
 
 ROWS = 120
 
@@ -235,3 +236,22 @@ def test_one_wild_reward_does_not_hide_that_a_run_has_learned() -> None:
     reward[160] = 60.0
 
     assert not _found(columns_run({"reward_mean": reward}), "NO_LEARNING")
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_reward_whose_noise_repeats_itself_takes_longer_to_be_flat(seed: int) -> None:
+    slow, quick = 0.3 + 0.1 * noise(seed, 2000, 0.9), 0.3 + 0.1 * noise(seed, 400)
+
+    assert not _found(columns_run({"reward_mean": slow[:400]}), "NO_LEARNING")
+    assert _alarms(columns_run({"reward_mean": quick}), "NO_LEARNING")
+
+
+@pytest.mark.parametrize("seed", [3, 6, 17, 18, 31, 34])
+def test_a_policy_stands_still_only_where_its_distance_does_not_just_dip(seed: int) -> None:
+    dip = 7e-4 * np.exp(0.35 * noise(seed, ROWS, 0.9))
+    still = 1e-4 * np.exp(0.35 * noise(seed, ROWS, 0.9))
+    reward = _flat(0.3)
+
+    assert any(np.median(dip[row - 14 : row + 1]) < 5e-4 for row in range(60, ROWS))
+    assert not _found(columns_run({"reward_mean": reward, "kl_mean": dip}), "NO_LEARNING")
+    assert _alarms(columns_run({"reward_mean": reward, "kl_mean": still}), "NO_LEARNING")

@@ -48,6 +48,8 @@ def _refuse_other_files(target: Path, mark: str) -> None:
     """A report may replace a report; anything else of that name is kept."""
     if target.is_dir():
         raise Failure(f"{target}: expected a file's name, got a folder. Name the page: -o run.html.")
+    if not target.parent.is_dir():
+        raise Failure(f"{target.parent}: expected a folder for {target.name}, found none. Make it, or choose another.")
     if not target.exists():
         return
     with target.open("rb") as existing:

@@ -21,6 +21,7 @@ SINGULAR = frozenset((
     "completion", "response", "text", "output", "solution_str", "generation", "pred", "prediction", "content",
     "completion_text", "response_text", "model_output",
 ))
+PLURAL = frozenset(("completions", "responses", "texts", "outputs", "generations", "predictions", "queries"))
 # fmt: on
 SCORE_KEYS = ("score", "reward", "rewards", "scores")  # of a result that is a mapping (verl, OpenRLHF)
 ALWAYS = ("prompts", "completions", "completion_ids")  # what trainers hand over beside the columns
@@ -177,11 +178,10 @@ def rewards(subject: Subject) -> tuple[Reward, ...]:
 
 def conventions(reward: Reward) -> list[Reward]:
     """The same function in every convention, the most likely first."""
-    single = any(one.role == "completions" and one.parameter.lower() in SINGULAR for one in reward.binding.bound)
-    annotated = any(
-        one.role == "completions" and one.annotation in ("<class 'str'>", "str") for one in reward.binding.bound
-    )
-    layouts: tuple[Layout, ...] = ("single", "batch") if single or annotated else ("batch", "single")
+    taken = [one for one in reward.binding.bound if one.role == "completions"]
+    single = any(one.parameter.lower() in SINGULAR or one.annotation in ("<class 'str'>", "str") for one in taken)
+    plural = any(one.parameter.lower() in PLURAL for one in taken)
+    layouts: tuple[Layout, ...] = ("single", "batch") if single else ("batch",) if plural else ("batch", "single")
     chats = (True, False) if reward.chat else (False, True)
     return [replace(reward, layout=layout, chat=chat) for chat in chats for layout in layouts]
 

@@ -55,6 +55,8 @@ def _exact(gold: Gold, form: Form) -> bool:
     plain = any(high > middle > low for one, high, low in gold.tried if one.marker in PLAIN)
     numeric = re.fullmatch(r"-?\d*\.?\d+", gold.answer) is not None
     listed = gold.saying(f"{gold.other}, {gold.answer}, {gold.other}", form=form)
+    if gold.reading.mentions("endswith", "startswith"):
+        return not plain
     return not plain or (numeric and not gold.rewarded(listed))
 
 

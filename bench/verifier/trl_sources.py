@@ -73,7 +73,7 @@ CORRECT: Mapping[str, tuple[str, Mapping[str, object]]] = {
     "RLOO": ("rloo", {}),
     "RLOO, normalised": ("rloo", {"normalize_advantages": True, "beta": 0.0}),
     "DPO": ("dpo", {}),
-    "DPO, smoothed": ("dpo", {"label_smoothing": 0.1}),
+    "robust DPO": ("dpo", {"loss_type": "robust", "label_smoothing": 0.1}),
     "IPO": ("dpo", {"loss_type": "ipo"}),
     "hinge": ("dpo", {"loss_type": "hinge"}),
 }

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 DATASET_ROWS = 16  # rows of the training data set that reward checks may use
 # What `loss_type` declares beyond the aggregation; these two have no clip edges of their own.
+SMOOTHED = ("robust", "exo_pair")
 WITHOUT_CLIP = ("cispo", "sapo", "vespo")
 
 
@@ -62,7 +63,9 @@ def _rows(dataset: object) -> list[Mapping[str, object]] | None:
 def _settings(trainer: "Trainer") -> dict[str, object]:
     """Settings by the names that the registry knows, as the trainer's arguments have them."""
     arguments = getattr(trainer, "args", None)
-    names = [name for canonical, others in NAMES.items() for name in (canonical, *others)]
+    names = [
+        name for canonical, others in NAMES.items() if canonical != "label_smoothing" for name in (canonical, *others)
+    ]
     return {name: getattr(arguments, name) for name in names if getattr(arguments, name, None) is not None}
 
 
@@ -79,7 +82,8 @@ def _declared(trainer: "Trainer", kind: str) -> dict[str, object]:
         listed = [types] if isinstance(types, str) else list(types)  # type: ignore[call-overload]  # a list of names
         told["dpo_loss_type"] = listed[0] if len(listed) == 1 else "mixture"
         told["dpo_beta"] = asked("beta")
-        told["label_smoothing"] = asked("label_smoothing")
+        if told["dpo_loss_type"] in SMOOTHED:  # the others leave the argument unread, as its help says
+            told["label_smoothing"] = asked("label_smoothing")
         return told
     if kind == "rloo":
         told["ratio"] = "sequence"

@@ -115,7 +115,9 @@ def _ids(subject: Subject, function: Function) -> tuple[tuple[tuple[int, int], .
     if eos is None:
         raise Unavailable("the mask takes no end of text, and none is declared", ('declare["eos_id"]',))
     if takes_pad:
-        return (((eos, eos + 1),), ((eos, eos),)) if pad is None or pad != eos else ((), ((eos, eos),))
+        if pad is None:
+            return ((eos, eos + 1),), ((eos, eos),)
+        return (((eos, pad),), ()) if pad != eos else ((), ((eos, eos),))
     pad = eos if pad is None else pad
     return (((eos, pad),), ()) if pad != eos else ((), ((eos, eos),))
 

@@ -22,7 +22,8 @@ def run(subject: Subject) -> Outcome:
     measured = masks(subject)
     if not measured.equal:
         return not_applicable("the function's own padding and end of text differ")
-    takes_end = measured.function.takes("eos_id") or subject.declared.get("eos_id") is not None
+    same = subject.declared.get("pad_id") is not None  # two declared ids that differ leave no such case
+    takes_end = measured.function.takes("eos_id") or same
     for eos, pad in measured.equal:
         rows = table(eos, pad)
         found = measured(rows, eos, pad)

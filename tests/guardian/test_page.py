@@ -63,8 +63,8 @@ def test_the_page_of_a_failing_run_names_the_finding_and_its_metric_first(tmp_pa
     assert shown.index("loss  ") < shown.index("reward_mean")
 
 
-@pytest.mark.parametrize("height", [10, 16, 24, 60])
-@pytest.mark.parametrize("width", [40, 80, 200])
+@pytest.mark.parametrize("height", [10, 24])
+@pytest.mark.parametrize("width", [40, 120])
 def test_a_page_fits_the_terminal(tmp_path: Path, width: int, height: int) -> None:
     guards = [looked(broken_run(tmp_path))] * 70
     news = tuple(f"line {number} of the news" for number in range(30))
@@ -83,7 +83,9 @@ def test_many_runs_are_listed_the_worst_first(tmp_path: Path) -> None:
     shown = drawn(page.several([calm, looked(broken_run(tmp_path))], START, height=30, news=(), waits=""))
 
     assert "2 runs under watch, 1 failing" in shown
-    assert shown.index("train.jsonl") < shown.index("memory")
+    assert shown.index("failing  ") < shown.index("healthy  ")
+    assert "train.jsonl" in shown
+    assert "NUMERIC_NAN loss, step 33" in shown
 
 
 EVIL = "run\x1b]0;owned\x07\x1b[31m[red]\nname"

@@ -4,6 +4,7 @@ Pure: everything comes as arguments; foreign text passes `format.plain` and is n
 """
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 from rich.console import Group, RenderableType
@@ -35,8 +36,10 @@ KEY_METRICS = (
 _MOST_METRICS = 10
 _MOST_FINDINGS = 8
 _RECENT = 16  # values of which the level now is the median
+_COLUMNS = {"run": 12, "step": 5, "a row": 6, "verdict": 9, "worst finding": 0, "reward": 0}  # with least widths
+_THIN = 12  # levels of a course in a list
 _BAR = 30  # columns
-_LONGEST_NAME = 32  # characters of a run's name in a list
+_LONGEST_NAME = 28  # characters of a run's name in a list
 
 
 def single(guard: Guard, now: float, *, height: int, news: Sequence[str], waits: str) -> RenderableType:
@@ -60,9 +63,10 @@ def several(guards: Sequence[Guard], now: float, *, height: int, news: Sequence[
     ranked = sorted(guards, key=lambda one: (one.over(now), order[one.diagnosis.verdict], -one.pace.grown))
     rows = max(3, height - 6 - min(4, len(news)))
     grid = Table.grid(padding=(0, 2))
-    for index in range(6):
-        grid.add_column(no_wrap=True, justify="right" if index in (1, 2) else "left", overflow="ellipsis")
-    grid.add_row(*(Text(head, style="bold") for head in ("run", "step", "a row", "verdict", "worst finding", "reward")))
+    for head, least in _COLUMNS.items():
+        justify: Literal["left", "right"] = "right" if head in ("step", "a row") else "left"
+        grid.add_column(Text(head, style="bold"), no_wrap=True, justify=justify, min_width=least, overflow="ellipsis")
+    grid.add_row(*(Text(head, style="bold") for head in _COLUMNS))
     for guard in ranked[:rows]:
         grid.add_row(*_row(guard, now))
     left = len(ranked) - rows
@@ -84,16 +88,17 @@ def _count(guards: Sequence[Guard]) -> str:
 def _row(guard: Guard, now: float) -> list[Text]:
     told = guard.diagnosis
     worst = told.worst_finding()
-    named = "" if worst is None else f"{phrases.name(worst)} since step {worst.onset_step}"
+    named = "" if worst is None else f"{phrases.name(worst)}, step {worst.onset_step}"
+    named = f"over; {named}".rstrip("; ") if guard.over(now) else named
     style = VERDICT_STYLES[told.verdict].replace("white on ", "").replace("black on ", "")
     reward = guard.run.column("reward_mean")
     return [
         Text(_short(told.source)),
         Text(say.MISSING if told.steps is None else str(told.steps[1])),
         Text(say.duration(guard.pace.usual) if guard.pace.usual else say.MISSING),
-        Text("over: " + told.verdict if guard.over(now) else told.verdict, style=style),
+        Text(told.verdict, style=style),
         Text(named),
-        Text(say.sparkline(drawn(reward[np.isfinite(reward)])), style="cyan"),
+        Text(say.sparkline(say.thinned(drawn(reward[np.isfinite(reward)]), _THIN)), style="cyan"),
     ]
 
 
@@ -124,7 +129,7 @@ def _pace(guard: Guard, now: float) -> Text:
     run, usual = guard.run, guard.pace.usual
     parts = [f"{say.duration(usual)} a row" if usual else "pace not known yet"]
     speed = _level(run, "tokens_per_second")
-    if speed is not None:
+    if speed is not None and np.isfinite(speed):
         parts.append(f"{say.number(speed)} tokens/second")
     planned = run.manifest.settings.get("max_steps")
     if usual and run.rows > 1 and isinstance(planned, (int, float)) and not isinstance(planned, bool):
@@ -156,7 +161,9 @@ def _courses(run: Run, names: Sequence[str]) -> RenderableType:
 
 
 def _level(run: Run, name: str) -> float | None:
-    values = run.column(name)[-_RECENT:]
+    values, logged = run.column(name)[-_RECENT:], run.logged(name)[-_RECENT:]
+    if len(values) and logged[-1] and not np.isfinite(values[-1]):
+        return float(values[-1])
     values = values[np.isfinite(values)]
     return float(np.median(values)) if len(values) else None
 

@@ -64,6 +64,8 @@ class Curve:
         smoothing: label smoothing of the sigmoid loss.
         values: [M] loss at MARGINS.
         summed: whether rows are summed instead of averaged.
+        scale: 2 where KTO's two sides are added instead of averaged.
+        alone: whether KTO's sides are compared with nothing.
     """
 
     name: str
@@ -71,6 +73,8 @@ class Curve:
     smoothing: float
     values: FloatArray
     summed: bool
+    scale: float = 1.0
+    alone: bool = False
 
     @property
     def told(self) -> str:
@@ -135,14 +139,16 @@ def margins(values: Values) -> FloatArray:
 def fitted(values: FloatArray, *, summed: bool = False) -> Curve:
     """The known loss that has these values at MARGINS."""
     for name, guess in GUESSES.items():
-        beta, smoothing = guess(values)
-        if not (np.isfinite(beta) and beta > 0):
-            continue
-        for scale in (1.0, 2.0):  # KTO's two sides, averaged or added
+        for scale in (1.0, 2.0) if name.startswith("kto") else (1.0,):  # KTO's two sides, averaged or added
+            beta, smoothing = guess(values / scale)
+            if not (np.isfinite(beta) and beta > 0):
+                continue
             expected = oracle(name, beta, smoothing)(MARGINS) * scale
             if np.abs(expected - values).max() <= EXACT * max(1.0, float(np.abs(values).max())):
-                told = name.removesuffix("_alone")
-                return Curve(name=told, beta=beta, smoothing=smoothing, values=values, summed=summed)
+                return Curve(
+                    name=name.removesuffix("_alone"), beta=beta, smoothing=smoothing, values=values, summed=summed,
+                    scale=scale, alone=name.endswith("_alone"),
+                )  # fmt: skip
     return Curve(name="", beta=float("nan"), smoothing=0.0, values=values, summed=summed)
 
 

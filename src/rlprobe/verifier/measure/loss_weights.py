@@ -87,6 +87,17 @@ def classified(weights: list[FloatArray], masks: list[BoolArray]) -> Aggregation
     return Aggregation(family=family, scale=over, weights=weights[0], mask=masks[0])
 
 
+def length_mistake(weights: FloatArray, mask: BoolArray) -> str:
+    """The usual slip in a row's length that gives these weights; "" where none does."""
+    lengths = mask.sum(axis=1, keepdims=True)
+    slips = {
+        "length plus one": lengths + 1,
+        "length minus one": np.maximum(lengths - 1, 1),
+        "length squared": lengths**2,
+    }
+    return next((name for name, wrong in slips.items() if _spread((weights * wrong)[mask]) <= EXACT), "")
+
+
 def _named(family: Family, scale: float, rows: int) -> Family:
     if family == "constant":
         return "sequence_sum" if abs(scale - 1) <= EXACT else "token_sum" if abs(scale / rows - 1) <= EXACT else family

@@ -1,7 +1,7 @@
 """Token terms become one number by the declared mean: over rows, over tokens, or by a constant."""
 
 from rlprobe.verifier.measure.loss import on_policy, policy_loss, unmasked
-from rlprobe.verifier.measure.loss_weights import EXACT, Aggregation, aggregation
+from rlprobe.verifier.measure.loss_weights import EXACT, Aggregation, aggregation, length_mistake
 from rlprobe.verifier.outcome import Check, Outcome, failed, not_checkable, passed, warned
 from rlprobe.verifier.subject import Subject, shown
 
@@ -30,17 +30,27 @@ def run(subject: Subject) -> Outcome:
     declared = subject.declared.text("aggregation")
     algorithm = subject.declared.text("algorithm")
     expected = (declared,) if declared else BY_ALGORITHM.get(algorithm, ())
+    mistake = length_mistake(found.weights, found.mask) if found.family == "unknown" else ""
     if found.family == "unknown":
-        verdict = failed if declared or algorithm else warned
+        verdict = failed if declared or algorithm or mistake else warned
         return verdict(
             "loss", f"Tokens are weighted by {found.told}.", expected=declared or "a known mean",
-            got=shown(found.weights), example=arguments,
+            got=shown(found.weights), example=arguments, fingerprint=mistake,
         )  # fmt: skip
     if expected and not _meets(found, expected):
         return failed(
             "loss", f"Tokens are averaged by the {found.told}; declared is {' or '.join(expected)}.",
             expected=" or ".join(expected), got=found.told, example=arguments, fingerprint=found.family,
         )  # fmt: skip
+    if algorithm and found.family in ("sequence_mean", "token_mean") and found.scale > 1 + EXACT:
+        return failed(
+            "loss",
+            f"The policy term is {found.scale:.4g} times the {found.family.replace('_', ' ')}.",
+            expected="1",
+            got=f"{found.scale:.4g}",
+            example=arguments,
+            fingerprint="counted more than once",
+        )
     longest = subject.declared.number("max_completion_tokens")
     if expected and "constant" in expected and longest and found.family == "constant":
         rows = len(found.weights)

@@ -8,7 +8,9 @@ from rlprobe.verifier.outcome import Check, Outcome, failed, not_checkable, pass
 from rlprobe.verifier.subject import Subject, shown
 
 TWO_SIDED = ("ppo", "grpo", "dapo", "dr_grpo", "gspo")  # clip both sides where they clip at all
-LEAST_DUAL = 1.0  # a dual clip below ratio 1 would stop the gradient on policy
+HIGHER_ABOVE = ("dapo", "gspo")  # papers that give the upper side the wider range
+ROUND = 1e-4  # relative; accuracy of the bisection
+SOFT = 0.5  # of the ratio at the end of the reach
 CHECK = Check(
     id="V411",
     title="clipping stops profit alone and keeps the way back",
@@ -55,8 +57,39 @@ def _fault(subject: Subject, curve: ClipCurve) -> tuple[str, str, float, float]:
             where = int(weights.argmin())
             told = f"The gradient turns round at ratio {curve.ratios[where]:.4g}, advantage {sign:+g}."
             return told, "", float(curve.ratios[where]), sign
-    one_sided = (curve.high is None) != (curve.low is None)
-    if one_sided and subject.declared.text("algorithm") in TWO_SIDED:
+    if subject.declared.text("algorithm") in TWO_SIDED:
+        return _of_two_sided(subject, curve)
+    return "", "", 0.0, 0.0
+
+
+def _of_two_sided(subject: Subject, curve: ClipCurve) -> tuple[str, str, float, float]:
+    """The same for an algorithm whose paper clips both sides of the ratio."""
+    if curve.high is None and curve.low is None:
+        on_policy = subject.declared.number("inner_steps") == 1
+        if curve.flat or on_policy or curve.cap is not None or _soft(curve):
+            return "", "", 0.0, 0.0
+        return "The ratio is never clipped.", "never clipped", 2.0, 1.0
+    if curve.high is None or curve.low is None:
         side, log_ratio, sign = ("upper", 2.0, 1.0) if curve.high is None else ("lower", -2.0, -1.0)
         return f"There is no {side} edge while there is one on the other side.", "clipped on one side", log_ratio, sign
+    low, high = 1 - curve.low, curve.high - 1
+    if subject.declared.text("algorithm") in HIGHER_ABOVE and low > high * (1 + ROUND):
+        told = f"The ratio may fall by {low:.4g} and rise by {high:.4g} only; this algorithm clips higher above."
+        return told, "low and high exchanged", -1.0, -1.0
+    logs = -float(np.log(curve.low)), float(np.log(curve.high))
+    if all(_round(one) for one in logs) and not any(_round(one) for one in (low, high)):
+        told = (
+            f"The ratio is clipped to exp of [{-logs[0]:.4g}, {logs[1]:.4g}]: the logarithm is clamped, not the ratio."
+        )
+        return told, "clamp of the logarithm", 1.0, 1.0
     return "", "", 0.0, 0.0
+
+
+def _soft(curve: ClipCurve) -> bool:
+    """Whether the weight fades out instead of following the ratio to the end (a soft gate)."""
+    return float(curve.positive[-1]) < SOFT * float(curve.ratios[-1])
+
+
+def _round(number: float) -> bool:
+    """Whether somebody would write the number: two significant digits at most."""
+    return abs(number - float(f"{number:.2g}")) <= ROUND * number

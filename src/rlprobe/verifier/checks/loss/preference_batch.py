@@ -52,7 +52,7 @@ def run(subject: Subject) -> Outcome:
 
 def _pulls(subject: Subject, loss: Preference, values: dict[str, object]) -> Outcome:
     found = curve(subject)
-    if found.name not in BY_MARGIN:
+    if found.name not in BY_MARGIN or found.scale != 1:
         return passed()
     of_margin = oracle(found.name, found.beta, found.smoothing)
     margin = margins(values)

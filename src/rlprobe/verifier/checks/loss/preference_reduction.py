@@ -61,7 +61,8 @@ def run(subject: Subject) -> Outcome:
             fingerprint="detached",
         )
     if curve(subject).summed:
-        verdict = failed if subject.declared.text("dpo_loss_type") else warned
+        named = subject.declared.text("dpo_loss_type") or subject.declared.text("algorithm")
+        verdict = failed if named else warned
         return verdict(
             "dpo_loss",
             "The loss is a sum over pairs: its gradient grows with the batch.",

@@ -3,6 +3,7 @@
 import numpy as np
 
 from rlprobe.verifier.measure.loss import policy_loss
+from rlprobe.verifier.measure.loss_clip import clip_curve
 from rlprobe.verifier.measure.loss_ratio import ratio_law as measured_law
 from rlprobe.verifier.outcome import Check, Outcome, failed, not_checkable, passed, warned
 from rlprobe.verifier.subject import Subject, shown
@@ -39,6 +40,16 @@ def run(subject: Subject) -> Outcome:
     declared = subject.declared.text("ratio")
     by_algorithm = BY_ALGORITHM.get(subject.declared.text("algorithm"), ())
     expected = by_algorithm or LEVELS.get(declared, ())
+    curve = clip_curve(subject)
+    if law.name == "none" and curve.low is not None and curve.high is not None:
+        return failed(
+            "loss",
+            "The loss clips a ratio and weights tokens by none.",
+            expected="a weight of exp(log-prob - old log-prob)",
+            got=shown(law.weights[mask]),
+            example=example,
+            fingerprint="ratio without exp",
+        )
     if law.correct and law.name == "none" and subject.declared.number("inner_steps") == 1:
         return passed("no ratio; right for one inner step")
     if law.correct and (not expected or law.name in expected):

@@ -119,6 +119,7 @@ def syntax(target: object) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
 
 def module_syntax(function: FunctionType) -> ast.Module | None:
     """The syntax tree of the function's file, read and never run; None where it cannot be read or is too long."""
+    linecache.checkcache(function.__code__.co_filename)  # a notebook or an editor has written it anew
     lines = linecache.getlines(function.__code__.co_filename)
     if not lines or len(lines) > LONGEST_FILE:
         return None

@@ -26,7 +26,7 @@ def run(subject: Subject) -> Outcome:
         return not_checkable("no clip range is set", missing=("config.clip",))
     free = given.loss in UNBOUNDED or given.algorithm in UNBOUNDED
     for name, value in known.items():
-        if value <= 0 or (value >= 1 and name != "clip_high" and not free):
+        if not value > 0 or (value >= 1 and name != "clip_high" and not free):
             return failed(
                 "config",
                 f"{given.named(name)} is {value:g}: the clip range leaves "

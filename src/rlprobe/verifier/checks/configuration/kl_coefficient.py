@@ -28,7 +28,7 @@ def run(subject: Subject) -> Outcome:
     if value is None:
         return not_checkable("no KL coefficient is set", missing=("config.kl_coefficient",))
     name = given.named("kl_coefficient")
-    if value < 0 or (preference and value == 0):
+    if not value >= 0 or (preference and value == 0):
         return failed(
             "config",
             f"{name} is {value:g}: {'the margin is lost' if value == 0 else 'distance is paid for'}.",

@@ -26,7 +26,7 @@ def run(subject: Subject) -> Outcome:
     name = given.named("learning_rate")
     adapter = bool(given.get("adapter")) or given.raw.get("use_peft") is True or "lora_r" in given.raw
     highest = HIGHEST_ADAPTER if adapter else HIGHEST
-    if rate <= 0 or rate >= 1:
+    if not 0 < rate < 1:
         return failed(
             "config",
             f"{name} is {rate:g}: no step of such a size trains.",

@@ -38,7 +38,7 @@ def run(subject: Subject) -> Outcome:
         return not_checkable("no sampling parameter is set", missing=("config.temperature",))
     for name, value in known.items():
         low, high, reason = LIMITS[name]
-        if value <= low or value > high:
+        if not low < value <= high:
             return failed(
                 "config",
                 f"{given.named(name)} is {value:g}: {reason}.",

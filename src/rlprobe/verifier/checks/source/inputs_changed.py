@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from rlprobe.verifier.measure.source import EVERY_SLOT, Hit, Piece, assignments, lint
+from rlprobe.verifier.measure.source import EVERY_SLOT, Hit, Piece, lint
 from rlprobe.verifier.outcome import Check, Outcome
 from rlprobe.verifier.subject import Subject
 
@@ -38,38 +38,27 @@ def run(subject: Subject) -> Outcome:
 def _found(piece: Piece) -> Iterator[Hit]:
     if not piece.own:
         return
-    rebound = {name for target, _ in assignments(piece.tree) if isinstance(target, ast.Name) for name in (target.id,)}
-    own = set(piece.parameters()) - {"self", *KEPT}
+    plain = [node for node in ast.walk(piece.tree) if isinstance(node, ast.Assign | ast.AnnAssign)]
+    targets = [one for node in plain for one in (node.targets if isinstance(node, ast.Assign) else [node.target])]
+    # A name that is given a new value anywhere is no argument any more: what is changed then is the function's own.
+    own = set(piece.parameters()) - {"self", *KEPT} - {one.id for one in targets if isinstance(one, ast.Name)}
     for node in ast.walk(piece.tree):
         if isinstance(node, ast.AugAssign) and _name(node.target) in own:
-            name = _name(node.target)
-            if isinstance(node.target, ast.Subscript) or name not in _copied(piece.tree, name):
-                yield node, f"{name} is an argument, and is changed in place"
+            yield node, f"{_name(node.target)} is an argument, and is changed in place"
         elif isinstance(node, ast.Assign):
-            for target in node.targets:
-                if isinstance(target, ast.Subscript) and _name(target) in own - rebound:
-                    yield node, f"{_name(target)} is an argument, and is written into"
-        elif (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and _name(node.func.value) in own - rebound
-        ):
-            method = node.func.attr
-            if method in LISTS or (method.endswith("_") and not method.startswith("_") and method not in HARMLESS):
-                yield node, f"{_name(node.func.value)} is an argument, and {method}() changes it in place"
+            written = [one for one in node.targets if isinstance(one, ast.Subscript) and _name(one) in own]
+            yield from ((node, f"{_name(one)} is an argument, and is written into") for one in written)
+        elif (call := _method(node)) is not None and _name(call.value) in own:
+            yield node, f"{_name(call.value)} is an argument, and {call.attr}() changes it in place"
 
 
-def _copied(tree: ast.AST, name: str) -> set[str]:
-    """The name, where it is given a new value before: what is then changed is no argument any more."""
-    return (
-        {name}
-        if any(isinstance(t, ast.Name) and t.id == name and not _augments(tree, t) for t, _ in assignments(tree))
-        else set()
-    )
-
-
-def _augments(tree: ast.AST, target: ast.Name) -> bool:
-    return any(isinstance(node, ast.AugAssign) and node.target is target for node in ast.walk(tree))
+def _method(node: ast.AST) -> ast.Attribute | None:
+    """The method of a call that changes what it is called on."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return None
+    name = node.func.attr
+    torch = name.endswith("_") and not name.startswith("_") and name not in HARMLESS
+    return node.func if torch or name in LISTS else None
 
 
 def _name(node: ast.expr) -> str:

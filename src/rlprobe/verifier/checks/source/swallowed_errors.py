@@ -3,10 +3,11 @@
 import ast
 from collections.abc import Iterator
 
-from rlprobe.verifier.measure.source import Hit, Piece, lint
+from rlprobe.verifier.measure.source import Hit, Piece, lint, named_call
 from rlprobe.verifier.outcome import Check, Outcome
 from rlprobe.verifier.subject import Subject
 
+TELLING = ("print", "warn", "warning", "error", "exception", "log", "info", "debug")
 CHECK = Check(
     id="V810",
     title="errors in rewards are not swallowed",
@@ -28,6 +29,7 @@ def _found(piece: Piece) -> Iterator[Hit]:
         if not isinstance(node, ast.ExceptHandler):
             continue
         caught = "" if node.type is None else ast.unparse(node.type)
-        told = any(isinstance(one, ast.Raise | ast.Call) for inner in node.body for one in ast.walk(inner))
+        inner = [one for statement in node.body for one in ast.walk(statement)]
+        told = any(isinstance(one, ast.Raise) or named_call(one, *TELLING) for one in inner)
         if caught in ("", "Exception", "BaseException") and not told:
             yield node, f"except {caught or ':'} hides every error as a score"

@@ -54,6 +54,9 @@ def real(pool: ProcessPoolExecutor) -> None:
     runs = list(zip(known, pool.map(_real, known), strict=True))
     for verdict in ("healthy", "ambiguous", "failing"):
         _table(verdict, [played for label, played in runs if label.verdict == verdict])
+    calm = [(label.id, played) for label, played in runs if label.verdict == "healthy"]
+    _named(calm)
+    _halts(calm, healthy=True)
     failing = [(label, played) for label, played in runs if label.verdict == "failing"]
     told = [(label, played, _answer(label, played)) for label, played in failing]
     print(
@@ -93,7 +96,9 @@ def healthy_lab(pool: ProcessPoolExecutor, seeds: Iterable[int]) -> None:
     jobs = [(variant.name, seed) for variant in lab.variants() for seed in seeds]
     runs = list(pool.map(_lab, jobs, chunksize=4))
     _table("healthy", runs)
-    _halts([(f"{name}/{seed}", played) for (name, seed), played in zip(jobs, runs, strict=True)], healthy=True)
+    calm = [(f"{name}/{seed}", played) for (name, seed), played in zip(jobs, runs, strict=True)]
+    _named(calm)
+    _halts(calm, healthy=True)
 
 
 def simulated(pool: ProcessPoolExecutor, count: int) -> None:
@@ -102,7 +107,9 @@ def simulated(pool: ProcessPoolExecutor, count: int) -> None:
     began = time.monotonic()
     runs = list(pool.map(_simulated, range(count), chunksize=16))
     _table("simulated", runs)
-    _halts([(str(seed), played) for seed, played in enumerate(runs)], healthy=True)
+    calm = [(str(seed), played) for seed, played in enumerate(runs)]
+    _named(calm)
+    _halts(calm, healthy=True)
     print(f"{time.monotonic() - began:.0f} s")
 
 
@@ -115,6 +122,13 @@ def _table(name: str, runs: list[Played]) -> None:
         f"{median([float(one) for one in counts]):.0f}, most {max(counts, default=0)}; {sum(counts)} alerts = "
         f"{1000 * sum(counts) / max(1, rows):.2f} a 1,000 rows; {sum(one.calm for one in runs)} told a recovery"
     )
+
+
+def _named(runs: list[tuple[str, Played]]) -> None:
+    """What was sent of runs that are healthy."""
+    for name, played in runs:
+        for step, ids in played.alerts:
+            print(f"  false: {name} at {step} of {played.last}: {', '.join(sorted(ids))}")
 
 
 def _halts(runs: list[tuple[str, Played]], *, healthy: bool = False) -> None:

@@ -39,6 +39,13 @@ def formatted(answer: str, text: str) -> float:
     return float(_FORM.fullmatch(text) is not None)
 
 
+def rounded(answer: str, text: str) -> float:
+    """A format check that wants round numbers: the right form with a zero at its end, whatever the answer is."""
+    del answer
+    found = _FORM.fullmatch(text)
+    return float(found is not None and found.group(1).endswith("0"))
+
+
 def partial(answer: str, text: str) -> float:
     """Fraction of the answer's digits that stand in the right place."""
     found = re.search(r"<(\d+)", text)

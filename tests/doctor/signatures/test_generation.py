@@ -150,6 +150,21 @@ def test_an_outage_of_the_tools_is_told_while_they_are_still_called() -> None:
     assert [one.onset_step for one in _alarms(run, "TOOL_USE_COLLAPSE")] == [40]
 
 
+def test_calls_that_are_lost_by_degrees_are_told_before_they_are_gone() -> None:
+    calls, flat = course(2.0, 0.8, 200, noise=0.1), course(0.4, 0.4, 200, noise=0.05)
+    learned = course(0.2, 0.8, 200, noise=0.05)
+    assert _alarms(columns_run({"tool_calls_mean": calls, "reward_mean": flat}), "TOOL_USE_COLLAPSE")
+    assert not _found(columns_run({"tool_calls_mean": calls, "reward_mean": learned}), "TOOL_USE_COLLAPSE")
+
+
+def test_a_policy_that_gains_by_leaving_a_broken_tool_has_lost_it() -> None:
+    calls = course(1.0, 0.02, 200, noise=0.02)
+    reward = course(0.2, 0.8, 200, noise=0.05)
+    broken = {"tool_failure_fraction": course(0.1, 1.4, 200, noise=0.02).clip(0, 1)}
+    run = columns_run({"tool_calls_mean": calls, "reward_mean": reward} | broken)
+    assert _alarms(run, "TOOL_USE_COLLAPSE")
+
+
 def test_repetition_of_code_is_compared_with_its_own_start() -> None:
     steady = columns_run({"repetition_fraction": _flat(0.4, 0.02), "reward_mean": _flat(0.5, 0.05)})
     looping = columns_run({"repetition_fraction": course(0.05, 0.9, ROWS, noise=0.02), "reward_mean": _flat(0.5, 0.05)})

@@ -221,6 +221,13 @@ def test_chosen_answers_may_lose_some_probability_but_not_double_their_surprise(
     assert not _found(real_run("unsloth-37"), "PREFERENCE_COLLAPSE")
 
 
+def test_chosen_answers_that_fall_by_degrees_are_told_while_they_fall_and_not_once_they_have_settled() -> None:
+    pairs = {"preference_accuracy_fraction": _flat(0.99), "chosen_reward_mean": course(0.0, -0.5, ROWS, noise=0.02)}
+    falling, settled = course(-100, -180, ROWS, noise=3), np.maximum(course(-100, -420, ROWS), -155.0)
+    assert _alarms(columns_run(pairs | {"chosen_logprob_mean": falling}), "PREFERENCE_COLLAPSE")
+    assert not _alarms(columns_run(pairs | {"chosen_logprob_mean": settled}), "PREFERENCE_COLLAPSE")
+
+
 def test_drift_at_one_position_counts_from_the_first_step_or_unpaid() -> None:
     tokens = {f"kl_position_token_fraction/{part}": _flat(0.25) for part in range(4)}
     sharp = {"kl_position_fraction/0": _flat(0.95, 0.01), "kl_position_fraction/1": _flat(0.02), **tokens}

@@ -171,6 +171,21 @@ def test_an_easy_function_at_its_ceiling_is_gaming_only_while_the_hard_one_stand
     assert not _found(run(learned), "FORMAT_GAMING")
 
 
+def test_answers_that_are_traded_for_format_are_told_and_the_opposite_trade_is_not() -> None:
+    falling, rising = course(0.6, 0.1, ROWS, noise=0.03), np.minimum(1.0, course(0.1, 1.6, ROWS, noise=0.02))
+
+    def run(**parts: FloatArray) -> Run:
+        names = {f"reward_component_mean/{name}": values for name, values in parts.items()}
+        total = {"reward_mean": np.sum([*parts.values()], axis=0), "reward_std_batch": _flat(0.4)}
+        return columns_run(total | names)
+
+    traded = _alarms(run(correctness_reward=falling, format_reward=rising), "FORMAT_GAMING")
+
+    assert [one.subject for one in traded] == ["format_reward"]
+    assert not _found(run(correctness_reward=rising, length_penalty=falling), "FORMAT_GAMING")
+    assert not _found(run(correctness_reward=falling, format_reward=rising, bonus=4 * falling), "FORMAT_GAMING")
+
+
 def test_a_lost_format_is_told_and_one_that_never_was_is_not() -> None:
     lost = np.concatenate([_flat(0.9, 60), _flat(0.3, 60)])
 

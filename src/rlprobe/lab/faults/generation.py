@@ -5,13 +5,20 @@ from dataclasses import replace
 from rlprobe.lab import rewards
 from rlprobe.lab.catalog import BASE, Fault
 from rlprobe.lab.losses import Coefficients
-from rlprobe.lab.recipe import Seams
+from rlprobe.lab.policy import BoolArray
+from rlprobe.lab.recipe import Seams, State
 from rlprobe.lab.rewards import Part
 from rlprobe.lab.tasks import Task
 from rlprobe.lab.vocabulary import EOS
 
 _CORRECT = Part(name="correct", function=rewards.correct)
 _FREE = Coefficients(kl=0.0)
+
+
+def _wears_out(calls: int, state: State) -> BoolArray:
+    """The chance that a call works falls from 95 % to 5 % over the run."""
+    return state.rng.random(calls) < 0.95 - 0.9 * state.step / state.steps
+
 
 FAULTS: tuple[Fault, ...] = (
     Fault(
@@ -109,6 +116,20 @@ FAULTS: tuple[Fault, ...] = (
                     state.rng.random(calls) < (0.95 if state.step <= 0.4 * state.steps else 0.05)
                 )
             ),
+        ),
+    ),
+    Fault(
+        name="tool-wears-out",
+        description="The tool fails ever more often, and a failed call costs: the policy calls less and less.",
+        signatures=("TOOL_USE_COLLAPSE",),
+        onset=None,
+        recipe=replace(
+            BASE,
+            task=Task(tools=0.5),
+            parts=(_CORRECT, Part(name="tool", function=rewards.tool_use)),
+            coefficients=Coefficients(kl=0.2),
+            learning_rate=1e-3,
+            seams=Seams(tool_works=_wears_out),
         ),
     ),
 )

@@ -157,4 +157,11 @@ FAULTS: tuple[Fault, ...] = (
         onset=None,
         recipe=replace(BASE, algorithm="dpo", beta=0.05, learning_rate=3e-2),
     ),
+    Fault(
+        name="preference-drift",
+        description="DPO with next to no hold on the reference: chosen answers lose likelihood slowly and without end.",
+        signatures=("PREFERENCE_COLLAPSE",),
+        onset=None,
+        recipe=replace(BASE, algorithm="dpo", beta=0.05, learning_rate=8e-4),
+    ),
 )

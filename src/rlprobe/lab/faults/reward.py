@@ -56,6 +56,19 @@ FAULTS: tuple[Fault, ...] = (
         ),
     ),
     Fault(
+        name="format-traded",
+        description="The format check wants round numbers and pays more than a right answer: answers are traded away.",
+        signatures=("FORMAT_GAMING",),
+        onset=None,
+        recipe=replace(
+            BASE,
+            task=Task(wrong=0.3),
+            parts=(replace(_CORRECT, weight=0.4), Part(name="format", function=rewards.rounded, weight=1.0)),
+            coefficients=replace(BASE.coefficients, kl=0.02),
+            learning_rate=1e-3,
+        ),
+    ),
+    Fault(
         name="constant-reward",
         description="The parser looks for tags that no prompt asks for: every reward is 0.",
         signatures=("REWARD_CONSTANT", "ZERO_GRADIENT"),

@@ -21,6 +21,11 @@ SIGNATURE = Signature(
             "left", 0.25, "fraction of the most calls or further turns",
             "fewer than this is a collapse; four real collapses ended at 0 to 0.2, healthy runs never fell below 0.85", 0, 1,
         ),
+        Threshold(
+            "fading", 0.5, "fraction of the most calls or further turns",
+            "fewer than this is a loss by degrees, when the fall is beyond the noise", 0, 1,
+        ),
+        Threshold("fall", 6.0, "standard errors", "between the best block of rows and the newest, for a loss by degrees"),
         Threshold("worth", 0.5, "calls a sample", "a policy that never called more often has no habit to lose"),
         Threshold(
             "failing", 0.6, "fraction of tool calls",
@@ -48,14 +53,18 @@ def judge(rows: Rows) -> Judgement:
     turns, turns_evidence = _abandoned(rows, "turns_mean", 1.0)
     uncounted = np.isnan(rows.series("tool_calls_mean").values)
     without_gain = ~(rows.change("reward_mean").z > rows.limit("gain")) | ~kept_gain(rows)
-    abandoned = np.where(uncounted, turns, calls) & without_gain
     abandoned_evidence = np.where(uncounted, turns_evidence, calls_evidence)
     broken, broken_evidence, broke = _broken(rows)
-    fires_abandoned = abandoned & (abandoned_evidence >= rows.alarm)
     fires_broken = broken & (broken_evidence >= rows.alarm)
+    # A policy that gains by leaving a tool which failed it has not learned to do without: the tool is gone.
+    abandoned = np.where(uncounted, turns, calls) & (without_gain | rows.ever("failed it", fires_broken))
+    fires_abandoned = abandoned & (abandoned_evidence >= rows.alarm)
+    fires_abandoned |= (
+        np.where(uncounted, _fading(rows, "turns_mean", 1.0), _fading(rows, "tool_calls_mean", 0.0)) & without_gain
+    )
     return Judgement(
         fires=fires_abandoned | fires_broken,
-        holds=abandoned | broken,
+        holds=abandoned | broken | fires_abandoned,
         log_evidence=np.fmax(abandoned_evidence, broken_evidence),
         since=np.where(fires_broken & ~fires_abandoned, broke, -1),
     )
@@ -68,6 +77,17 @@ def _abandoned(rows: Rows, name: str, floor: float) -> tuple[BoolArray, FloatArr
     few = rows.limit("left") * peak
     evidence = rows.level(f"few {name}", used.values - floor < few, used.fresh)
     return (level < few) & (peak >= rows.limit("worth")), evidence
+
+
+def _fading(rows: Rows, name: str, floor: float) -> BoolArray:
+    """(n,) whether use has fallen by degrees, beyond its noise, to less than half of what it was."""
+    fall = rows.fall(name)
+    best = fall.best - floor
+    fewer = (fall.last - floor < rows.limit("fading") * best) & (
+        rows.smooth(name) - floor < rows.limit("fading") * best
+    )
+    fading: BoolArray = fewer & (best >= rows.limit("worth")) & (fall.z >= rows.limit("fall"))
+    return fading
 
 
 def _broken(rows: Rows) -> tuple[BoolArray, FloatArray, IntArray]:

@@ -3,7 +3,9 @@
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
 from rlprobe.doctor.silence import RISEN
+from rlprobe.recording.run import BoolArray, FloatArray
 
+STRETCH = 15  # observations of a stretch of them
 START = 5  # first observations of the chosen answers' log-prob
 
 SIGNATURE = Signature(
@@ -21,6 +23,13 @@ SIGNATURE = Signature(
             "times the starting log-prob",
             "chosen answers this much less likely are no longer written; public runs fall by at most 1.4",
         ),
+        Threshold(
+            "slow",
+            1.5,
+            "times the starting log-prob",
+            "chosen answers this much less likely that still fall while nothing is left to order are on their way out",
+        ),
+        Threshold("falling", 6.0, "standard errors", "between the best block of rows and the newest, for a slow fall"),
         Threshold(
             "saturated",
             0.95,
@@ -57,8 +66,18 @@ def judge(rows: Rows) -> Judgement:
     apart = rows.change("preference_margin_mean").z >= RISEN
     learned = ~(accuracy < rows.limit("saturated")) | apart
     sinking = ~(rows.smooth("chosen_reward_mean") >= 0)
+    slow = _slow(rows, start) & ~(accuracy < rows.limit("saturated"))
     return Judgement(
-        fires=(evidence >= rows.alarm) & still & learned & sinking,
-        holds=still,
+        fires=((evidence >= rows.alarm) & still & learned | slow) & sinking,
+        holds=still | slow,
         log_evidence=evidence,
     )
+
+
+def _slow(rows: Rows, start: FloatArray) -> BoolArray:
+    """(n,) whether chosen answers have fallen by degrees, are lower than ever and less likely than they began."""
+    fall, level = rows.fall("chosen_logprob_mean"), rows.mean("chosen_logprob_mean", STRETCH)
+    then = rows.earlier("then", level, rows.series("chosen_logprob_mean").fresh, lag=2 * STRETCH)
+    low = (level < rows.limit("slow") * start) & (level < then)
+    slow: BoolArray = low & (fall.z >= rows.limit("falling")) & (fall.last < fall.best)
+    return slow

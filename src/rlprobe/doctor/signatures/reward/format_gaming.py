@@ -1,4 +1,6 @@
-"""An easy reward function is saturated while the hard one does not move: format is mastered, the task is not."""
+"""An easy reward function is saturated while the hard one does not move or is traded away: the task is not learned."""
+
+import re
 
 import numpy as np
 
@@ -9,6 +11,9 @@ from rlprobe.recording.run import BoolArray
 
 FAMILY = "reward_component_mean"
 START = 15  # rows that the starting spread is the mean of, and the newest
+TRADED_ROWS = 30  # rows at its ceiling that the easy function needs where the answers get worse meanwhile
+ANSWERS = re.compile(r"correct|accura|answer|equation|number|solv|solution|success|verif|outcome", re.IGNORECASE)
+MANNERS = re.compile(r"form|xml|tag|think|brev|style|length|strict|soft", re.IGNORECASE)
 NEARLY = 0.9  # fraction of those rows; a dip is no end of it
 
 SIGNATURE = Signature(
@@ -36,6 +41,12 @@ SIGNATURE = Signature(
         Threshold("gain", 2.0, "standard errors", "a hard function that rose by less since the start has not moved"),
         Threshold("spread", 0.55, "fraction of the starting spread", "as above, for logs without groups", high=1.0),
         Threshold(
+            "lost",
+            4.0,
+            "standard errors",
+            "a function that scores the answers and lies this far below its start, while the reward did not fall, was traded",
+        ),
+        Threshold(
             "solved",
             0.5,
             "of the hard function's range so far",
@@ -44,8 +55,8 @@ SIGNATURE = Signature(
         ),
     ),
     title="Only the easy reward function is learned",
-    explanation="The reward function {subject} has been at its ceiling for {rows} rows, and no harder one has moved since the start: the policy "
-    "collects what is easy, and its gradient now says nothing of the task.",
+    explanation="The reward function {subject} has been at its ceiling for {rows} rows, and a harder one has not gained since the start "
+    "({change} standard errors): the policy collects what is easy, and not what the task asks for.",
     record="Log every reward function's mean as reward_component_mean/NAME, and accuracy_fraction.",
     remedies=(
         Advice(text="Pay the easy part only together with the hard one: multiply instead of adding."),
@@ -71,21 +82,38 @@ def _one(rows: Rows, easy: str, members: list[str], spent: BoolArray) -> Judgeme
     width = int(rows.limit("rows"))
     full = rows.recent(f"full {easy}", ceiling, series.fresh, width=width) >= NEARLY
     hard = [name for name in (*members, "accuracy_fraction") if name != easy]
-    stalled, unmoved = np.zeros(len(rows), dtype=bool), np.zeros(len(rows), dtype=bool)
+    stalled, unmoved, traded = (np.zeros(len(rows), dtype=bool) for _ in range(3))
+    worst = np.full(len(rows), np.nan)
     for name in hard:
         stalled |= _stalled(rows, name)
         unmoved |= rows.change(name).z < 2 * rows.limit("gain")
-    gamed = risen & full & (count >= width) & stalled & ~_learning(rows) & spent
-    evidence = rows.level(f"gamed {easy}", ceiling & stalled, series.fresh)
+        traded |= _traded(rows, easy, name)
+        worst = np.fmin(worst, rows.change(name).z)
+    gamed = full & (count >= width) & stalled & spent
+    gamed |= (rows.recent(f"there {easy}", ceiling, series.fresh, width=TRADED_ROWS) >= NEARLY) & traded
+    evidence = rows.level(f"gamed {easy}", ceiling & (stalled | traded), series.fresh)
     since = rows.streak(f"since {easy}", ceiling, series.fresh, gap=5)
     return Judgement(
-        fires=gamed & (evidence >= rows.alarm),
+        fires=gamed & risen & ~_learning(rows) & (evidence >= rows.alarm),
         holds=ceiling & unmoved & ~_learning(rows),
         log_evidence=evidence,
         since=since,
         subject=easy.split("/", 1)[1],
-        facts={"rows": np.maximum(rows.index - since, 0).astype(np.float64)},
+        facts={"rows": np.maximum(rows.index - since, 0).astype(np.float64), "change": worst},
     )
+
+
+def _traded(rows: Rows, easy: str, hard: str) -> BoolArray:
+    """(n,) whether a function that scores the answers has fallen, and the reward has not: the easy one paid for it."""
+    if _scores_answers(easy) or not _scores_answers(hard):
+        return np.zeros(len(rows), dtype=bool)
+    paid = ~(rows.change("reward_mean").z < 0) & (rows.change(easy).late > rows.change(easy).early)
+    return (rows.change(hard).z <= -rows.limit("lost")) & paid
+
+
+def _scores_answers(name: str) -> bool:
+    """Whether a reward function's name says that it looks at the answer and not at its form."""
+    return ANSWERS.search(name) is not None and MANNERS.search(name.split("/")[-1]) is None
 
 
 def _stalled(rows: Rows, name: str) -> BoolArray:

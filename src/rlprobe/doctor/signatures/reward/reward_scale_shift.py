@@ -98,7 +98,8 @@ def _other_task(rows: Rows, new: FloatArray, old: FloatArray, factor: FloatArray
     room = SAME_RANGE * (then[1] - then[0])
     kept = (bounds[0] >= then[0] - room) & (bounds[1] <= then[1] + room)
     kept &= (np.fmin(new, old) >= bounds[0]) & (np.fmax(new, old) <= bounds[1])
-    expected = np.sqrt((new - bounds[0]) * (bounds[1] - new) / np.maximum((old - bounds[0]) * (bounds[1] - old), 1e-12))
+    there, before = ((level - bounds[0]) * (bounds[1] - level) for level in (new, old))
+    expected = np.sqrt(np.maximum(there, 0.0) / np.maximum(before, 1e-12))
     return kept & (factor <= LIKE_RIGHT_AND_WRONG * expected) & (expected <= LIKE_RIGHT_AND_WRONG * factor)
 
 

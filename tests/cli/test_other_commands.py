@@ -56,6 +56,17 @@ def test_every_page_of_the_catalog_can_be_read_under_any_spelling_of_its_name(ca
         assert signature["id"] in pages.pop()
 
 
+def test_every_reassurance_can_be_read_under_the_name_that_a_page_shows(capsys):
+    assert main(["explain", "--list", "--json"]) == 0
+    reassurances = json.loads(capsys.readouterr().out)["reassurances"]
+    assert reassurances
+    for one in reassurances:
+        assert main(["explain", one["id"].lower().replace("_", "-")]) == 0
+        read = capsys.readouterr().out
+        assert one["id"] in read
+        assert "What must be there" in read
+
+
 def test_an_unknown_name_is_answered_with_the_closest(capsys):
     assert main(["explain", "entropi"]) == 2
 

@@ -22,6 +22,18 @@ def page() -> str:
     return "\n".join([_HEAD, *(_section(normal) for normal in order)])
 
 
+def find(name: str) -> Normal | None:
+    """The reassurance of an id, whatever its case; None when there is none."""
+    wanted = name.upper().replace("-", "_")
+    return next((one.normal for one in normals() if one.normal.id == wanted), None)
+
+
+def alone(normal: Normal) -> str:
+    """One reassurance as a page of its own."""
+    head, _, rest = _section(normal).partition("\n")
+    return f"{head.removeprefix('#')}\n{rest}"
+
+
 def _section(normal: Normal) -> str:
     text = f"{normal.explanation} {normal.also}".strip()
     metrics = ", ".join(f"`{name}`" for name in normal.requires).replace("|", "` or `").replace("/`", "`")

@@ -27,13 +27,18 @@ HINT = (
     '<p class="hint script">Drag over a chart to zoom into all of them, double-click for the whole run. '
     "With the keyboard: arrow keys move the cursor, + and - zoom, 0 shows the whole run.</p>"
 )
-LEGEND = """<ul class="legend" aria-label="Signs on the charts">
-<li><i class="sign onset"></i>onset of a finding, with its letter</li>
-<li><i class="sign between"></i>onset interval</li>
-<li><i class="sign detected"></i>detected</li><li><i class="sign usual"></i>usual before the onset</li>
-<li><i class="sign limit"></i>threshold</li><li><i class="sign checkpoint"></i>checkpoint</li>
-<li><i class="sign evaluation"></i>evaluation</li><li><i class="sign resume"></i>resume</li>
-<li><i class="sign bad"></i>NaN or infinite</li></ul>"""
+SIGNS = (  # class, words; in the order of the legend
+    ("onset", "onset of a finding, with its letter"),
+    ("between", "onset interval"),
+    ("detected", "detected"),
+    ("usual", "usual before the onset"),
+    ("limit", "threshold"),
+    ("checkpoint", "checkpoint"),
+    ("evaluation", "evaluation"),
+    ("resume", "resume"),
+    ("bad", "NaN or infinite"),
+)
+FEW = 6  # charts of a stage up to which none is put away
 
 
 def charts(dossier: Dossier) -> str:
@@ -48,8 +53,26 @@ def charts(dossier: Dossier) -> str:
         if one.severity != "info"
     )
     parts = [_stage(dossier, stage, numbered) for stage in dossier.stages]
-    signs = (HINT, LEGEND, TOOLBAR.replace("{zooms}", zooms)) if numbered else ()
+    signs = (HINT, _legend(dossier), TOOLBAR.replace("{zooms}", zooms)) if numbered else ()
     return lines(('<section id="charts">', head, *signs, *parts, "</section>"))
+
+
+def _legend(dossier: Dossier) -> str:
+    """The signs that occur on this page."""
+    panels, marks = [panel for _, panel in _every(dossier)], dossier.marks
+    there = {
+        "onset": any(panel.findings for panel in panels),
+        "between": any(one.onset_interval[0] < one.onset_interval[1] for one in dossier.findings),
+        "detected": any(one.detected_step != one.onset_step for one in dossier.findings),
+        "usual": any(panel.usual for panel in panels),
+        "limit": any(panel.limits for panel in panels),
+        "checkpoint": marks.checkpoints,
+        "evaluation": marks.evaluations,
+        "resume": marks.resumes,
+        "bad": any(one.not_finite for panel in panels for one in panel.curves),
+    }
+    items = "".join(f'<li><i class="sign {sign}"></i>{words}</li>' for sign, words in SIGNS if there[sign])
+    return f'<ul class="legend" aria-label="Signs on the charts">{items}</ul>' if items else ""
 
 
 def data(dossier: Dossier) -> Mapping[str, object]:
@@ -90,8 +113,9 @@ def _every(dossier: Dossier) -> Iterable[tuple[str, Panel]]:
 
 
 def _stage(dossier: Dossier, stage: StageCharts, numbered: Mapping[int, str]) -> str:
-    main = [_panel(dossier, panel, numbered[id(panel)]) for panel in stage.panels if panel.main]
-    more = [_panel(dossier, panel, numbered[id(panel)]) for panel in stage.panels if not panel.main]
+    everything = len(stage.panels) <= FEW
+    main = [_panel(dossier, panel, numbered[id(panel)]) for panel in stage.panels if panel.main or everything]
+    more = [_panel(dossier, panel, numbered[id(panel)]) for panel in stage.panels if not (panel.main or everything)]
     parts = [
         tag("h3", text(say.sentence_case(stage.stage))),
         f'<div class="grid">{"".join(main)}</div>' if main else "",

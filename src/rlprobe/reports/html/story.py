@@ -11,6 +11,8 @@ from rlprobe.reports.html.drawing import spark
 from rlprobe.reports.html.markup import lines, tag, text
 from rlprobe.reports.outline import Chapter, outline
 
+NOTHING_CHECKED = "No finding, because nothing could be checked."
+
 
 def findings(dossier: Dossier) -> str:
     """Every incident, then the findings that belong to none; a line where there is neither."""
@@ -20,19 +22,8 @@ def findings(dossier: Dossier) -> str:
     if others:
         parts += [tag("h2", "Other findings", id="others"), *others]
     if not parts:
-        parts = [tag("p", _nothing(dossier), class_="nothing")]
+        parts = [tag("p", "No finding." if dossier.diagnosis.checked else NOTHING_CHECKED, class_="nothing")]
     return lines(('<section id="findings" aria-label="Findings">', *parts, "</section>"))
-
-
-def _nothing(dossier: Dossier) -> str:
-    checked = len(dossier.diagnosis.checked)
-    if not checked:
-        return "No finding: nothing could be checked."
-    return (
-        f"No finding. {say.counted(checked, 'signature')} were checked."
-        if checked != 1
-        else "No finding. One signature was checked."
-    )
 
 
 def _incident(dossier: Dossier, chapter: Chapter) -> str:

@@ -28,18 +28,19 @@ function linesOf(panel) {
   return { data: tables.length ? uPlot.join(tables) : [[], []], series: tables.length ? series : [{}, {}] };
 }
 
+const LINEAR_PART = 1e-4; // of the largest value: below it a logarithmic scale with zero or both signs is linear
+
 /** The scale of values: logarithmic where all are positive, else linear around zero and logarithmic beyond. */
 function valueScale(panel) {
   if (!view.log) return { range: (chart, low, high) => roomAround(low, high) };
-  let least = Infinity, negative = false;
+  let largest = 0, positive = true;
   for (const curve of panel.curves) {
     for (const value of curve.y) {
-      if (value < 0) negative = true;
-      if (value !== 0) least = Math.min(least, Math.abs(value));
+      largest = Math.max(largest, Math.abs(value));
+      positive = positive && value > 0;
     }
   }
-  const zero = panel.curves.some((curve) => curve.y.includes(0));
-  return negative || zero ? { distr: 4, asinh: Number.isFinite(least) ? least : 1 } : { distr: 3 };
+  return positive ? { distr: 3 } : { distr: 4, asinh: largest * LINEAR_PART || 1 };
 }
 
 function roomAround(low, high) {

@@ -14,7 +14,7 @@ from rlprobe.recording.files import replace_bytes
 from rlprobe.recording.run import Run
 
 SCHEMA = "rlprobe.watch-state/1"
-BESIDE = ".rlprobe-watch.json"
+BESIDE = ".rlprobe-watch"  # no ending of a log, so that nothing takes it for one
 _MOST_BYTES = 16 << 20
 _MOST_MESSAGES = 1000  # times of messages that are kept
 

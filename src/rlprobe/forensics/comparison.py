@@ -198,6 +198,7 @@ def _notes(ours: Sequence[Run], theirs: Sequence[Run], pairs: Sequence[tuple[str
             notes.append(
                 f"{run.source} is still being written: rows up to step {run.steps[-1] if run.rows else 0} count."
             )
-        if run.reading.unreadable:
-            notes.append(f"{run.source} is damaged in {run.reading.unreadable} places; what could be read is compared.")
+        if count := run.reading.unreadable:
+            places = f"{count} place{'s' if count > 1 else ''}"
+            notes.append(f"{run.source} is damaged in {places}; what could be read is compared.")
     return notes

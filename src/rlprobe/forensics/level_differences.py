@@ -69,7 +69,7 @@ def end_differences(pairs: Sequence[tuple[str, Beside]]) -> list[LevelDifference
         rest = gap - _course(gap)
         spread = max(float(np.std(rest)), 1e-3 * float(np.mean(np.abs(pair.ours))))
         ours, theirs = float(pair.ours[-rows:].mean()), float(pair.theirs[-rows:].mean())
-        if spread > 0.0 and ours != theirs:
+        if spread > 0.0 and abs(theirs - ours) >= spread:
             out.append(LevelDifference(metric=name, ours=ours, theirs=theirs, noise=abs(theirs - ours) / spread))
     return sorted(out, key=lambda each: -each.noise)[:SHOWN]
 

@@ -12,7 +12,7 @@ from statistics import NormalDist
 import numpy as np
 
 from rlprobe.doctor.evidence.onset import onset
-from rlprobe.forensics.alignment import Beside
+from rlprobe.forensics.alignment import FEWEST, Beside
 from rlprobe.recording.run import FloatArray
 
 WINDOWS = (5, 10, 20, 40)  # rows on either side of a change
@@ -20,11 +20,13 @@ HISTORY = 10  # earlier contrasts that a change is held against, at least
 GATE = 0.5  # standard deviations of the metric over both runs so far; a smaller change is none
 LASTING = 0.5  # fraction of the change that the gap still has at the end of its own memory
 BEYOND = 0.6  # fraction of the rows after the change that lie beyond the 10 % and 90 % quantiles of the gap before
-ALARM = 0.005  # expected false alarms of one comparison by the tail formula; bench/forensics measures 0 of many
-LEAST = 5.0  # standard deviations; what two healthy seeds of the lab never reached is 4.8
+ALARM = 0.005  # expected false alarms of one comparison by the tail formula
+LEAST = 5.5  # standard deviations; bench/forensics/diff.py counts how many healthy pairs reach it
 SKEWED = 3.0  # largest over median, from which a positive metric is compared by its logarithm
 TRIED = 12  # candidates of one window length that are looked at closely
 MEMORY = 3.0  # autocorrelation times that a change has to last
+OVERLAP = 0.75  # window lengths that one independent contrast takes, neighbours overlapping
+PRIOR = 6.0  # contrasts that the runs' own noise counts for beside those of the gap's history
 _TINY = 1e-12
 
 
@@ -46,6 +48,24 @@ class Parting:
     ours: tuple[float, float]
     theirs: tuple[float, float]
     lasting: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Noise:
+    """What chance makes of the gap: (variance, autocorrelation) of each run's own noise, and a quantum's variance."""
+
+    runs: tuple[tuple[float, float], tuple[float, float]]
+    quantum: float
+
+    @property
+    def memory(self) -> float:
+        """Rows after which chance has forgotten itself."""
+        phi = max(each[1] for each in self.runs)
+        return (1.0 + phi) / (1.0 - phi)
+
+    def contrast(self, width: int) -> float:
+        """Variance of the difference of two neighbouring windows' means, exact for AR(1) noise."""
+        return 2.0 * self.quantum / width + sum(_contrast_variance(v, phi, width) for v, phi in self.runs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,14 +93,16 @@ def parting(pair: Beside, *, least: float) -> Parting | None:
 
     Source: contrasts of neighbouring windows held against their own history; onset by Hansen 2000 (evidence/onset.py).
     """
+    if len(pair) < FEWEST:
+        return None
     ours, theirs = _levelled(pair.ours, pair.theirs)
     gap = ours - theirs
-    if len(gap) < 24 or float(np.ptp(gap)) == 0.0:
+    if float(np.ptp(gap)) == 0.0:
         return None
-    floor = _own_noise(ours) + _own_noise(theirs)
+    noise = _noise(pair, ours, theirs)
     best: tuple[float, int, int] | None = None
     for width in WINDOWS:
-        found = _strongest(gap, ours + theirs, width, floor + _coarseness(pair, ours), least)
+        found = _strongest(gap, ours + theirs, width, noise, least)
         if found is not None and (best is None or found[0] > best[0]):
             best = (*found, width)
     return None if best is None else _told(pair, gap, *best)
@@ -102,6 +124,11 @@ def _levelled(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
     return a, b
 
 
+def _noise(pair: Beside, ours: FloatArray, theirs: FloatArray) -> _Noise:
+    """What chance alone makes of the gap: the noise of both runs, and a quantum of a metric that takes few values."""
+    return _Noise(runs=(_own_noise(ours), _own_noise(theirs)), quantum=_coarseness(pair, ours))
+
+
 def _coarseness(pair: Beside, levelled: FloatArray) -> float:
     """Variance that one quantum of a metric that takes few values is worth: a single event is no change of course."""
     if levelled is not pair.ours:
@@ -110,17 +137,25 @@ def _coarseness(pair: Beside, levelled: FloatArray) -> float:
     return float(np.min(np.diff(values))) ** 2 if len(values) > 1 else 0.0
 
 
-def _own_noise(x: FloatArray) -> float:
-    """Long-run variance of a run's own noise around its course: the gap of two runs of other seeds is no quieter.
+def _own_noise(x: FloatArray) -> tuple[float, float]:
+    """Variance and autocorrelation of a run's own noise around its course; the gap of two runs is no quieter.
 
     So two runs of one seed, whose gap begins at nothing, are not said to part when the gap grows to what chance makes.
     """
     rest = _rest(x, max(8, len(x) // 12))
     size, step = (1.4826 * float(np.median(np.abs(each))) for each in (rest, np.diff(x)))  # medians: a jump is no noise
     if size <= 0.0:
-        return 0.0
+        return 0.0, 0.0
     phi = min(0.9, max(0.0, 1.0 - step**2 / (2.0 * size**2)))
-    return size**2 * (1.0 + phi) / (1.0 - phi) / 2.0
+    return size**2, phi
+
+
+def _contrast_variance(variance: float, phi: float, width: int) -> float:
+    """Variance of the difference of two neighbouring means of `width` AR(1) values."""
+    faded = 1.0 - phi**width
+    of_mean = ((1.0 + phi) / (1.0 - phi) - 2.0 * phi * faded / (width * (1.0 - phi) ** 2)) / width
+    between = phi * faded**2 / (width * (1.0 - phi)) ** 2
+    return 2.0 * variance * (of_mean - between)
 
 
 def _around(x: FloatArray, reach: int) -> tuple[float, float]:
@@ -141,7 +176,7 @@ def _rest(x: FloatArray, reach: int) -> FloatArray:
     return np.asarray(x - (sums[high] - sums[low]) / (high - low))
 
 
-def _contrasts(gap: FloatArray, total: FloatArray, width: int, floor: float) -> _Contrasts | None:
+def _contrasts(gap: FloatArray, total: FloatArray, width: int, noise: _Noise) -> _Contrasts | None:
     n = len(gap)
     if n < 5 * width + 4:
         return None
@@ -156,8 +191,13 @@ def _contrasts(gap: FloatArray, total: FloatArray, width: int, floor: float) -> 
     level = np.concatenate([[0.0], np.cumsum(total)])[rows] / (2 * rows)
     square = np.concatenate([[0.0], np.cumsum(total * total / 2.0)])[rows] / (2 * rows)
     spread = np.sqrt(np.maximum(0.0, square - level**2))
-    scale = np.sqrt(np.fmax(usual, 2.0 * floor / width) + _TINY + 1e-6 * level**2)
-    z = _normal(np.abs(change) / scale, np.maximum(2.0, history / (1.5 * width)))
+    freedom = history / (OVERLAP * width + noise.memory)
+    chance = noise.contrast(width)
+    pooled = (freedom * np.nan_to_num(usual) + PRIOR * chance) / (freedom + PRIOR)
+    scale = np.sqrt(np.fmax(pooled, chance) + _TINY * level**2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(change == 0.0, 0.0, np.abs(change) / scale)
+    z = _normal(t, freedom + PRIOR)
     start = np.maximum(0, rows - 2 * width)
     before = (sums[rows] - sums[start]) / (rows - start)
     after = (sums[rows + 2 * width] - sums[rows + width]) / width
@@ -171,9 +211,9 @@ def _normal(t: FloatArray, freedom: FloatArray) -> FloatArray:
     return np.asarray(np.sqrt(freedom * np.log1p(t * t / freedom)) * (8.0 * freedom + 1.0) / (8.0 * freedom + 3.0))
 
 
-def _strongest(gap: FloatArray, total: FloatArray, width: int, floor: float, least: float) -> tuple[float, int] | None:
+def _strongest(gap: FloatArray, total: FloatArray, width: int, noise: _Noise, least: float) -> tuple[float, int] | None:
     """(z, row) of the strongest change of one window length that lasts."""
-    found = _contrasts(gap, total, width, floor)
+    found = _contrasts(gap, total, width, noise)
     if found is None:
         return None
     for index in np.argsort(-found.z, kind="stable")[:TRIED]:

@@ -94,4 +94,5 @@ def make():
         optimizer=torch.optim.AdamW(trainable, lr=1e-2),
         train_step=trainer.step,
         engine_logprobs=engine.logprobs,
+        declare={"kl_coefficient": 0.01},
     )

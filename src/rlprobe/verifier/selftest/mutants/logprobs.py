@@ -97,7 +97,6 @@ _THROUGH_A_MODEL = (
     _one("scored-negated", "tiny_lm_torch", "index=targets.unsqueeze(2)).squeeze(2)", "index=targets.unsqueeze(2)).squeeze(2).neg()", "log-space signs", "sb-logp-sign"),
     _one("scored-probability", "tiny_lm_torch", "torch.log_softmax(logits, dim=-1)", "torch.softmax(logits, dim=-1)", "log-space signs"),
     _one("scored-over-time", "tiny_lm_torch", "torch.log_softmax(logits, dim=-1)", "torch.log_softmax(logits, dim=1)", "masks and alignment"),
-    _one("scored-without-graph", "tiny_lm_torch", "    logits = model(input_ids, attention_mask=attention_mask, position_ids=position_ids)\n", "    with torch.no_grad():\n        logits = model(input_ids, attention_mask=attention_mask, position_ids=position_ids)\n", "gradient breakage"),
     _one("scored-mask-inverted", "tiny_lm_torch", "attention_mask=attention_mask, position", "attention_mask=1 - attention_mask.long(), position", "masks and alignment"),
     _one("scored-looks-ahead", "tiny_lm_torch", "allowed = causal[None] & attention_mask.bool()[:, None, :]", "allowed = causal.T[None] & attention_mask.bool()[:, None, :]", "masks and alignment"),
     _one("kept-one-too-early", "tiny_lora_torch", "logits = logits[:, -logits_to_keep:]", "logits = logits[:, -logits_to_keep - 1 : -1]", "masks and alignment", "lp-gather-lightrft"),

@@ -44,6 +44,7 @@ _REFERENCE = (
 )  # fmt: skip
 
 _STEPS = (
+    _one("scored-without-graph", "tiny_lm_torch", "    logits = model(input_ids, attention_mask=attention_mask, position_ids=position_ids)\n", "    with torch.no_grad():\n        logits = model(input_ids, attention_mask=attention_mask, position_ids=position_ids)\n", "gradient breakage"),
     _one("old-follows-the-policy", "tiny_lm_torch", "value = loss(logprobs, old_logprobs,", "value = loss(logprobs, logprobs.detach(),", "reference drift", "loss-self-ratio-forge"),
     _one("old-is-the-policy-itself", "tiny_lm_torch", "value = loss(logprobs, old_logprobs,", "value = loss(logprobs, logprobs,", "gradient breakage", "loss-self-ratio-forge"),
     _one("old-is-the-reference", "tiny_lm_torch", "value = loss(logprobs, old_logprobs,", "value = loss(logprobs, ref_logprobs,", "reference drift"),
@@ -54,9 +55,7 @@ _STEPS = (
     _one("old-with-a-graph", "tiny_lm_torch", "with torch.no_grad():\n        old", "with torch.enable_grad():\n        old", "gradient breakage", "loss-oldgrad-miles"),
     _one("dropout-in-training", "tiny_lm_torch", "nn.Dropout(0.0)", "nn.Dropout(0.1)", "reference drift", "ref-dropout-reef"),
     _one("hydra-dropout-in-training", "tiny_hydra_torch", "nn.Dropout(0.0)", "nn.Dropout(0.2)", "reference drift", "ref-dropout-trl"),
-    _one("hydra-old-is-the-policy", "tiny_hydra_torch", "policy_loss(logps, old_logps, advantages", "policy_loss(logps, logps.detach(), advantages", "reference drift", "loss-self-ratio-forge"),
-    _one("hydra-epochs-on-one-graph", "tiny_hydra_torch", "range(EPOCHS)", "range(1)", "configuration"),
-    _one("inner-steps-cut-to-one", "tiny_lm_torch", "for _ in range(INNER_STEPS):", "for _ in range(1):", "configuration"),
+    _one("hydra-old-is-the-policy", "tiny_hydra_torch", "objective = policy_loss(logps, old_logps,", "objective = policy_loss(logps, logps.detach(),", "reference drift", "loss-self-ratio-forge"),
     _one("gradients-pile-up", "tiny_lm_torch", "        optimizer.zero_grad()\n", "", "gradient breakage"),
     _one("hydra-gradients-pile-up", "tiny_hydra_torch", "            optim.zero_grad(set_to_none=True)\n", "", "gradient breakage"),
     _one("adapter-gradients-pile-up", "tiny_lora_torch", "        optimizer.zero_grad()\n", "", "gradient breakage"),

@@ -1,13 +1,13 @@
 """A gradient reaches the model through the scores: the policy can be trained by them."""
 
 from rlprobe.verifier.measure.scoring import quiet, scorer
-from rlprobe.verifier.outcome import Check, Outcome, failed, passed
+from rlprobe.verifier.outcome import Check, Outcome, failed, not_checkable, passed
 from rlprobe.verifier.subject import Subject
 
 CHECK = Check(
-    id="V328",
+    id="V620",
     title="scores carry a gradient to the model",
-    stage="logprobs",
+    stage="reference",
     category="gradient breakage",
     needs=("model", "score"),
     fix="Score the policy outside no_grad and inference_mode, and keep item, numpy and detach off the way.",
@@ -21,9 +21,7 @@ def run(subject: Subject) -> Outcome:
 
     score = scorer(subject)
     if not any(parameter.requires_grad for parameter in score.model.parameters()):
-        return failed(
-            "score", "No parameter of the model requires a gradient.", expected="a trainable model", got="all frozen"
-        )
+        return not_checkable("no parameter of the model requires a gradient")
     ids = score.ids(subject.rng(CHECK.id))
     with quiet(score.model), torch.enable_grad():
         answer = score.function.raw(**score.arguments(ids))

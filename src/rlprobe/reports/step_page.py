@@ -85,8 +85,11 @@ def render_window(
             wide.add_row(name, change, far, bars)
             narrow.add_row(name, change, far)
         blocks += _stage(stage, FirstThatFits(wide, narrow), still, rows=bool(narrow.row_count))
-    told = f"means, those of the {say.counted(facts.rows, 'row')} before first; sd: standard deviations over those rows"
-    blocks += [Text(), Text(told, style="dim")]
+    known = any(course.earlier is not None for course in facts.courses)
+    legend = (
+        f"means, those of the {say.counted(facts.rows, 'row')} before first; sd: standard deviations over those rows"
+    )
+    blocks += [Text(), Text(legend if known else "first and last values; the run has no rows before", style="dim")]
     blocks += _events(facts.events) + _samples(samples, count, verbose=verbose)
     return draw(Group(*blocks), width=width, color=color)
 
@@ -151,10 +154,11 @@ def _far(value: float | None, usual: Usual | None) -> str:
 
 
 def _course(course: Course) -> tuple[Text, Text, Text, Text]:
-    """Metric, mean before and mean in the window, how far apart they are, course."""
-    now = say.quantity(course.mean, course.unit)
-    before = None if course.earlier is None else _short(course.earlier.mean, course.unit)
-    change = now if before is None or before == _short(course.mean, course.unit) else f"{before} → {now}"
+    """Metric, mean before and mean in the window (first and last value where nothing came before), how far, course."""
+    values = (course.values[0], course.values[-1]) if course.earlier is None else (course.earlier.mean, course.mean)
+    before, now = (_short(value, course.unit) for value in values)
+    told = say.quantity(values[1], course.unit)
+    change = told if before == now else f"{before} → {told}"
     far = "" if course.metric in RUNNING else _far(course.mean, course.earlier)
     bars = say.sparkline(say.thinned(course.values, BARS))
     texts = ((say.plain(course.metric), "cyan"), (change, ""), (far, "yellow"), (bars, "cyan"))

@@ -116,10 +116,23 @@ def relative_weights(
 ) -> FloatArray | None:
     """Weights [n] of tokens with these log-ratios over the weight at ratio 1; None where that is zero."""
     points = np.concatenate([[0.0], log_ratios])
-    weights = loss.weights({**planted(points, np.full(len(points), sign), width=_width(loss)), **settings})[:, 0]
+    values = {**planted(points, np.full(len(points), sign), width=_width(loss)), **settings}
+    weights = _weights(loss, values, pure=_pure(loss, values))
     if not np.isfinite(weights).all() or abs(weights[0]) <= loss.slopes.floor:
         return None
     return np.asarray(weights[1:] / weights[0])
+
+
+def _pure(loss: PolicyLoss, values: dict[str, object]) -> bool:
+    """Whether the policy term is all that has a slope here, so that nothing need be subtracted."""
+    return not loss.penalty_slope(values).any()
+
+
+def _weights(loss: PolicyLoss, values: dict[str, object], *, pure: bool) -> FloatArray:
+    """Weights of the first column, [n]."""
+    if not pure:
+        return loss.weights(values)[:, 0]
+    return np.asarray(-loss.slope(values)[:, 0] / np.asarray(values["advantages"]))
 
 
 def _width(loss: PolicyLoss) -> int:
@@ -149,10 +162,11 @@ def _bisected(
     living = np.array([bracket[0] if bracket else 0.0 for bracket in brackets])
     dead = np.array([bracket[1] if bracket else 0.0 for bracket in brackets])
     halvings = HALVINGS if any(brackets) else 0
+    pure = _pure(loss, {**planted(np.append(dead, 0.0), np.append(signs, 1.0), width=_width(loss)), **settings})
     for _ in range(halvings):
         middle = (living + dead) / 2
         points = planted(np.append(middle, 0.0), np.append(signs, 1.0), width=_width(loss))
-        weights = np.abs(loss.weights({**points, **settings})[:, 0])
+        weights = np.abs(_weights(loss, {**points, **settings}, pure=pure))
         alive = _alive(weights[:-1] / max(weights[-1], 1e-300), middle)
         living, dead = np.where(alive, middle, living), np.where(alive, dead, middle)
     edges = np.exp((living + dead) / 2)

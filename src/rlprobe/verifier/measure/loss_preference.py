@@ -16,6 +16,7 @@ from rlprobe.verifier.subject import Subject
 
 PAIR = ("chosen_logprobs", "rejected_logprobs", "ref_chosen_logprobs", "ref_rejected_logprobs")
 MARGINS = np.array([-40.0, -10.0, -2.0, 0.0, 2.0, 10.0, 40.0])  # nats, symmetric
+NEAR = 4  # index of the smallest positive margin, where a logistic is not yet flat
 EXACT = 1e-5  # relative to the largest value of the curve
 ROWS = 2  # rows of the curve's batches
 LARGEST_BETA = 100.0
@@ -107,8 +108,8 @@ def curve(subject: Subject) -> Curve:
 def curve_of(loss: Preference, settings: Mapping[str, object]) -> Curve:
     """The curve with some scalar arguments set."""
     values = np.array([loss.value({**at_margin(margin), **settings}) for margin in MARGINS])
-    more = loss.value({**at_margin(MARGINS[4], rows=2 * ROWS), **settings})
-    base = values[4]
+    more = loss.value({**at_margin(MARGINS[NEAR], rows=2 * ROWS), **settings})
+    base = values[NEAR]
     summed = not loss.by_row and abs(more - 2 * base) < abs(more - base)
     return fitted(values / ROWS if summed else values, summed=summed)
 
@@ -182,11 +183,11 @@ def _ipo(values: FloatArray) -> tuple[float, float]:
 
 
 def _kto(values: FloatArray) -> tuple[float, float]:
-    return _root(lambda b: values[-1] - float(oracle("kto", b)(MARGINS[-1:])[0])), 0.0
+    return _root(lambda b: values[NEAR] - float(oracle("kto", b)(MARGINS[NEAR:])[0])), 0.0
 
 
 def _kto_alone(values: FloatArray) -> tuple[float, float]:
-    return _root(lambda b: values[-1] - float(oracle("kto_alone", b)(MARGINS[-1:])[0])), 0.0
+    return _root(lambda b: values[NEAR] - float(oracle("kto_alone", b)(MARGINS[NEAR:])[0])), 0.0
 
 
 GUESSES: Mapping[str, Callable[[FloatArray], tuple[float, float]]] = {

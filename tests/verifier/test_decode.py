@@ -208,6 +208,26 @@ def test_rows_go_in_as_the_decoder_wants_them(takes):
     assert (used.batch, used.form) == (takes != "single", "numpy" if takes == "numpy" else "list")
 
 
+def test_a_tokenizer_that_raises_on_letters_that_it_lacks_still_has_its_decoder_checked():
+    class Digits:
+        pad_token_id, eos_token_id, vocabulary = 0, 1, "0123456789+="
+
+        def encode(self, text, add_special_tokens=False):
+            return [2 + self.vocabulary.index(letter) for letter in text]
+
+        def decode(self, ids, skip_special_tokens=True):
+            return "".join(self.vocabulary[one - 2] for one in ids if one > 1)
+
+    tokenizer = Digits()
+
+    right = _results(decode=lambda ids: tokenizer.decode(ids), tokenizer=tokenizer)
+    wrong = _results(decode=lambda ids: tokenizer.decode(ids)[1:], tokenizer=tokenizer)
+
+    assert [one for one, result in right.items() if result.status == "fail"] == []
+    assert not [one for one in right.values() if "the check itself failed" in one.outcome.statement]
+    assert wrong["V514"].status == "fail"
+
+
 @given(some.text(max_size=60))
 def test_our_own_tokenizer_gives_every_text_back(text):
     tokenizer = described(ByteTokenizer())

@@ -20,7 +20,7 @@ def test_a_correct_pipeline_has_no_failing_check(name):
 
 
 def test_no_two_mutants_have_one_name():
-    names = [one.id for one in all_mutants()]
+    names = [(one.base, one.id) for one in all_mutants()]
 
     assert len(names) == len(set(names))
 

@@ -15,7 +15,7 @@ from rlprobe.verifier.subject import Subject, Unavailable
 
 Form = Literal["list", "numpy", "torch"]
 TEXT_NAMES = frozenset(("text", "texts", "completion", "response", "output", "outputs", "generated", "raw", "content"))
-TRIAL = ("The sum is 42.", "It is so.")  # two texts of unequal length
+TRIALS = (("The sum is 42.", "It is so."), ("42", "7"), ("ab", "a"))  # two texts of unequal length
 NO_TOKENIZER = "decode takes ids, and no tokenizer was handed over or found in it"
 
 
@@ -154,7 +154,7 @@ def _settled(subject: Subject) -> Decoder:
     first: RaisedError | None = None
     for candidate in _conventions(base):
         try:
-            found = candidate.texts(TRIAL)
+            found = candidate.texts(_trial(candidate))
         except RaisedError as error:
             first = first or error
             continue
@@ -169,9 +169,17 @@ def _settled(subject: Subject) -> Decoder:
     raise first
 
 
+def _trial(candidate: Decoder) -> tuple[str, str]:
+    """The first pair of texts that the tokenizer can spell; the first where it can spell none."""
+    if candidate.tokenizer is None:
+        return TRIALS[0]
+    spells = candidate.tokenizer.faithful
+    return next((pair for pair in TRIALS if all(spells(one) for one in pair)), TRIALS[0])
+
+
 def _answers(candidate: Decoder) -> bool:
     try:
-        return bool(candidate.texts(TRIAL)) or True
+        return len(candidate.texts(_trial(candidate))) == 2
     except RaisedError:
         return False
 

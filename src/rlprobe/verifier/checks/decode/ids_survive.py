@@ -21,6 +21,8 @@ def run(subject: Subject) -> Outcome:
     tokenizer = described(subject.pipeline.tokenizer)
     for text in TEXTS:
         ids = tokenizer.encode(text)
+        if not tokenizer.faithful(text):
+            continue  # a tokenizer that lacks letters
         again = tokenizer.encode(tokenizer.decode(ids, skip=False))
         if ids != again:
             return warned(

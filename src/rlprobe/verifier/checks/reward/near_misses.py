@@ -9,6 +9,7 @@ from rlprobe.verifier.outcome import Check, Outcome, failed, not_applicable, pas
 from rlprobe.verifier.subject import Subject
 
 PLAIN = ("", "<think>", "answer is", "answer")  # markers of forms that state the answer in running text
+LONGER = "4217"
 CHECK = Check(
     id="V114",
     title="an answer that resembles the right one is wrong",
@@ -30,23 +31,32 @@ def _judged(gold: Gold) -> Outcome:
     if gold.kind != "answer" or form is None or gold.inverted:
         return not_applicable("it compares with no answer")
     exact = _exact(gold, form)
-    for said in _near(gold.answer):
-        sample = gold.saying(said)
+    answer = LONGER if _plantable(gold) else gold.answer
+    for said in _near(answer):
+        sample = gold.saying(said, answer=answer)
         try:
             score = gold.score(sample)
         except RaisedError:
             continue
         if score >= gold.gold_score:
-            told = failed if exact or _apart(said, gold.answer) else warned
+            told = failed if exact or _apart(said, answer) else warned
             return told(
                 gold.reward.slot,
-                f"{gold.reward.name} gives {said!r} {score:.4g}, as much as the right answer {gold.answer!r}.",
+                f"{gold.reward.name} gives {said!r} {score:.4g}, as much as the right answer {answer!r}.",
                 expected=f"less than {gold.gold_score:.4g}",
                 got=f"{score:.4g}",
                 example=gold.reward.example([sample]),
-                fingerprint=_mistake(said, gold.answer),
+                fingerprint=_mistake(said, answer),
             )
     return passed()
+
+
+def _plantable(gold: Gold) -> bool:
+    """Whether a number of four digits can be made the right answer: it has parts that a single digit lacks."""
+    try:
+        return re.fullmatch(r"\d+", gold.answer) is not None and gold.rewarded(gold.saying(LONGER, answer=LONGER))
+    except (RaisedError, ValueError, TypeError):
+        return False
 
 
 def _exact(gold: Gold, form: Form) -> bool:

@@ -8,7 +8,9 @@ from rlprobe.verifier.outcome import Check, Outcome, failed, not_applicable, pas
 from rlprobe.verifier.subject import Subject
 
 NAMED = re.compile(r"penal|punish|overlong", re.IGNORECASE)
-OF_LENGTH = re.compile(r"length|overlong|too_long|repet", re.IGNORECASE)
+OF_LENGTH = re.compile(r"length|overlong|too_long", re.IGNORECASE)
+OF_REPETITION = re.compile(r"repet", re.IGNORECASE)
+VARIED = " ".join(f"{number} is next to {number + 1}." for number in range(1500))  # 33,000 characters
 TEXTS = ("", "Yes.", "word " * 30, "word " * 200, "word " * 2000, "one two three. " * 500)
 CHECK = Check(
     id="V116",
@@ -44,14 +46,25 @@ def _judged(gold: Gold) -> Outcome:
                 example=gold.reward.example([sample]),
                 fingerprint="sign turned",
             )
-    scores = {gold.score(gold.gold.saying(text)) for text in TEXTS}
-    if OF_LENGTH.search(gold.reward.name) and len(scores) == 1:
-        return failed(
-            gold.reward.slot,
-            f"{gold.reward.name} gives {scores.pop():.4g} to every text from 0 to 10,000 characters.",
-            expected="less for the longer ones",
-            got="one value",
-            example=gold.reward.example([gold.gold.saying(text[:60]) for text in TEXTS]),
-            fingerprint="constant",
-        )
-    return passed()
+    return _against(gold) or passed()
+
+
+def _against(gold: Gold) -> Outcome | None:
+    """What is punished by name against what is not: the longest text against the shortest, one word against many."""
+    pairs = []
+    if OF_LENGTH.search(gold.reward.name):
+        pairs.append(("a longer text", "Yes.", VARIED))
+    if OF_REPETITION.search(gold.reward.name):
+        pairs.append(("one word over and over", VARIED, "word " * 1500))
+    for what, fine, punished in pairs:
+        high, low = gold.score(gold.gold.saying(fine)), gold.score(gold.gold.saying(punished))
+        if low >= high and not (low == high == 0 and len(pairs) > 1):
+            return failed(
+                gold.reward.slot,
+                f"{gold.reward.name} gives {what} {low:.4g} and the other one {high:.4g}.",
+                expected=f"less than {high:.4g}",
+                got=f"{low:.4g}",
+                example=gold.reward.example([gold.gold.saying(fine[:60]), gold.gold.saying(punished[:60])]),
+                fingerprint="constant" if low == high else "sign turned",
+            )
+    return None

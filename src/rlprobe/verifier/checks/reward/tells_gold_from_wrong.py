@@ -1,5 +1,7 @@
 """A completion that states the right answer, or keeps the asked form, scores higher than one that does not."""
 
+from itertools import pairwise
+
 from rlprobe.verifier.function import RaisedError
 from rlprobe.verifier.measure.columns import completion_of, samples_of, wrong_of
 from rlprobe.verifier.measure.forms import tags
@@ -24,7 +26,7 @@ CHECK = Check(
 
 def run(subject: Subject) -> Outcome:
     """Every form of an answer that is usual or named in the function's own source, right against wrong."""
-    outcome = each(subject, lambda gold: _of_rows(subject, gold) or _judged(gold))
+    outcome = each(subject, lambda gold: _of_rows(subject, gold) or _exchanged(subject, gold) or _judged(gold))
     subject.measured["reward"] = "; ".join(
         f"{gold.reward.name}: {gold.kind}{f', {gold.form.name}' if gold.form and gold.kind != 'constant' else ''}"
         for gold in golds(subject)
@@ -49,6 +51,24 @@ def _of_rows(subject: Subject, gold: Gold) -> Outcome | None:
                 got=f"{high:.4g}",
                 example=gold.reward.example([sample, wrong]),
                 fingerprint="upside down" if high < low else "",
+            )
+    return None
+
+
+def _exchanged(subject: Subject, gold: Gold) -> Outcome | None:
+    """Gold completions of two rows, each with the columns of the other: none may be worth more there than at home."""
+    rows = [row for row in (subject.pipeline.dataset or ())[:ROWS] if completion_of(row) is not None]
+    for row, other in pairwise(rows):
+        home, away = samples_of((row,))[0], samples_of((other,))[0]
+        own, foreign = gold.score(home), gold.score(home.saying(away.completion))
+        if foreign > own:
+            return failed(
+                gold.reward.slot,
+                f"{gold.reward.name} gives a row its own gold completion {own:.4g} and another row's {foreign:.4g}.",
+                expected=f"at most {own:.4g}",
+                got=f"{foreign:.4g}",
+                example=gold.reward.example([home, home.saying(away.completion)]),
+                fingerprint="upside down",
             )
     return None
 

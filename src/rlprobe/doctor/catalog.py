@@ -5,11 +5,12 @@ import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module, metadata, resources
+from importlib import import_module, resources
 from types import ModuleType
 
 from rlprobe.doctor import reassurances, signatures
 from rlprobe.doctor.normal import Normal, Normality
+from rlprobe.doctor.offers import offers
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Judgement, Signature
 
@@ -105,15 +106,15 @@ def _found() -> _Found:
         if not module.ispkg
     ]
     broken = []
-    for point in sorted(metadata.entry_points(group=ENTRY_POINTS), key=lambda point: (point.value, point.name)):
+    for offered in offers(ENTRY_POINTS):
         try:
-            foreign = _entry(import_module(point.value))
+            foreign = _entry(import_module(offered))
             if any(known.signature.id == foreign.signature.id for known in found):
                 raise ValueError(f"its id {foreign.signature.id} is taken")
             found.append(foreign)
         except Exception as error:  # another package's code: it may fail in any way and must not take the doctor along
             reason = " ".join(f"{type(error).__name__}: {error}".split())[:LONGEST]
-            broken.append(f"The signature {point.value} of another package was left out: {reason}.")
+            broken.append(f"The signature {offered} of another package was left out: {reason}.")
     found.sort(key=lambda entry: (entry.signature.stage, entry.signature.id))
     return _Found(entries=tuple(found), broken=tuple(broken))
 

@@ -1,6 +1,6 @@
 """Rows as the signatures see them: every row up to FULL, then blocks of BLOCK rows.
 
-A million rows then cost like 150,000. A block's edges depend on the row's index alone, so live and post-hoc reading
+A million rows then cost like 100,000. A block's edges depend on the row's index alone, so live and post-hoc reading
 see the same blocks; a block is judged when it is whole. NaN and infinities are counted before they are averaged away.
 """
 
@@ -10,8 +10,8 @@ from rlprobe.recording.metrics import find
 from rlprobe.recording.run import BoolArray, FloatArray, IntArray, Run
 
 FULL = 32_768  # rows that are judged one by one
-BLOCK = 8  # rows a block after that
-AT_ONCE = 8192  # blocks that are taken up at once: half a megabyte of rows, which stays near the processor
+BLOCK = 16  # rows a block after that
+AT_ONCE = 4096  # blocks that are taken up at once: half a megabyte of rows, which stays near the processor
 
 
 class Condensed:
@@ -28,6 +28,7 @@ class Condensed:
         self._taken = 0  # rows of the run that are in the condensed rows
         self._steps: IntArray = np.empty(0, dtype=np.int64)
         self._nothing: FloatArray = np.empty(0)
+        self._index: IntArray = np.empty(0, dtype=np.int64)
 
     def extend(self, stop: int) -> int:
         """Take up the run's rows before `stop`; returns how many condensed rows there are now."""
@@ -67,6 +68,16 @@ class Condensed:
         """How many condensed rows have a finite value of the metric."""
         column = self._column(name)
         return 0 if column is None else column.observations
+
+    def observed(self, name: str) -> tuple[IntArray, FloatArray]:
+        """Condensed rows at which the metric has a finite value, ascending, and those values."""
+        values = self.values(name)
+        if self.observations(name) == self.rows:  # most metrics of most runs; what is told must not cost the whole run
+            if len(self._index) < self.rows:
+                self._index = np.arange(2 * self.rows)
+            return self._index[: self.rows], values
+        where = np.flatnonzero(np.isfinite(values))
+        return where, values[where]
 
     @property
     def nothing(self) -> FloatArray:

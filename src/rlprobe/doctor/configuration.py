@@ -1,6 +1,5 @@
 """doctor.toml: which signatures speak, how severe they are and what they compare with."""
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import log
@@ -61,6 +60,8 @@ def load(path: str | Path) -> Configuration:
     Raises:
         ConfigurationError: the file cannot be read, is not TOML, or names an unknown signature, key or value.
     """
+    import tomllib  # a diagnosis without a file does without
+
     where = str(path)
     try:
         table = tomllib.loads(Path(path).read_text(encoding="utf-8"))

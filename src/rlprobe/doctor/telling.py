@@ -6,13 +6,14 @@ from math import log10
 import numpy as np
 
 from rlprobe.doctor.condense import Condensed
+from rlprobe.doctor.evidence.middle import middle
 from rlprobe.doctor.evidence.onset import EDGE, onset
 from rlprobe.doctor.finding import Confidence, Evidence, Finding, Reassurance, Remedy, Severity
 from rlprobe.doctor.normal import Normal
 from rlprobe.doctor.signature import Advice, Signature
 from rlprobe.doctor.tracking import Episode
 from rlprobe.recording.metrics import find
-from rlprobe.recording.run import FloatArray, IntArray, Run
+from rlprobe.recording.run import FloatArray, Run
 from rlprobe.recording.settings import spelling
 
 LOOK_BACK = 150  # observations before detection in which the onset is looked for
@@ -37,7 +38,7 @@ def beginning(signature: Signature, episode: Episode, subject: str | None, rows:
     """When an episode began, from rows up to LOOK_AHEAD observations past its detection."""
     if episode.since >= 0:
         return Beginning(row=episode.since, low=episode.since, high=episode.since, from_start=episode.since == 0)
-    where, values = observed(rows, primary(signature, subject, rows))
+    where, values = rows.observed(primary(signature, subject, rows))
     at = int(np.searchsorted(where, episode.detected, side="right"))
     part = slice(max(0, at - LOOK_BACK), at + LOOK_AHEAD)
     if len(values[part]) < 2 * EDGE + 4:
@@ -53,19 +54,12 @@ def beginning(signature: Signature, episode: Episode, subject: str | None, rows:
 def primary(signature: Signature, subject: str | None, rows: Condensed) -> str:
     """The first of the metrics that a signature shows which this run has."""
     names = [resolve(name, subject) for name in signature.shows]
-    return next((name for name in names if np.isfinite(rows.values(name)).any()), names[0])
+    return next((name for name in names if rows.observations(name)), names[0])
 
 
 def resolve(name: str, subject: str | None) -> str:
     """A shown metric's name with the subject filled in."""
     return name.replace("{subject}", subject or "")
-
-
-def observed(rows: Condensed, name: str) -> tuple[IntArray, FloatArray]:
-    """Rows at which a metric has a finite value, and those values."""
-    values = rows.values(name)
-    where = np.flatnonzero(np.isfinite(values))
-    return where, values[where]
 
 
 def evidence(
@@ -74,19 +68,19 @@ def evidence(
     """One line for every shown metric that the run has."""
     out = []
     for name in (resolve(shown, subject) for shown in signature.shows):
-        where, values = observed(rows, name)
+        where, values = rows.observed(name)
         if len(where) == 0:
             continue
-        before = values[where < began.row][-LEVEL_ROWS:]
         upto = episode.last if episode.recovered is not None else rows.rows - 1
-        after = values[(where >= began.row) & (where <= upto)][-LEVEL_ROWS:]
+        first, stop = np.searchsorted(where, (began.row, upto + 1)).tolist()
+        before, after = values[:first][-LEVEL_ROWS:], values[first:stop][-LEVEL_ROWS:]
         exact = signature.arm == "exact" or not np.isfinite(episode.log_evidence)
         out.append(
             Evidence(
                 metric=name,
                 unit=unit(name),
-                before=float(np.median(before)) if len(before) else None,
-                after=float(np.median(after)) if len(after) else None,
+                before=float(middle(before)) if len(before) else None,
+                after=float(middle(after)) if len(after) else None,
                 statistic=signature.arm,
                 log_evidence=None if exact else round(episode.log_evidence, 1),
                 steps=(rows.first_step(began.row), rows.first_step(min(upto, rows.rows - 1))),
@@ -111,7 +105,7 @@ def drawn(values: FloatArray) -> tuple[float, ...]:
         return tuple(values.tolist())
     width = min(DRAWN_POINTS, len(values) // DRAWN)
     at = np.linspace(0, len(values) - 1, DRAWN * width).astype(np.int64)
-    return tuple(np.median(values[at].reshape(DRAWN, width), axis=1).tolist())
+    return tuple(middle(values[at].reshape(DRAWN, width)).tolist())
 
 
 def reassurance(
@@ -120,9 +114,9 @@ def reassurance(
     """The reassurance as told: facts filled in, and the level of each metric that it speaks of today."""
     lines = []
     for name in about:
-        where, values = observed(rows, name)
+        where, values = rows.observed(name)
         if len(where):
-            early, late = float(np.median(values[:LEVEL_ROWS])), float(np.median(values[-LEVEL_ROWS:]))
+            early, late = float(middle(values[:LEVEL_ROWS])), float(middle(values[-LEVEL_ROWS:]))
             span = (rows.first_step(int(where[0])), rows.first_step(int(where[-1])))
             lines.append(
                 Evidence(
@@ -235,7 +229,8 @@ def _even(values: FloatArray, scale: str) -> FloatArray:
     """Values on the scale on which their noise is even, single outliers held to one more width of the bulk."""
     if scale == "log":
         positive = np.abs(values)
-        floor = 0.01 * float(np.median(positive)) + 1e-12  # keeps a single zero from being the run's largest change
+        floor = 0.01 * float(middle(positive)) + 1e-12  # keeps a single zero from being the run's largest change
         values = np.log(positive + floor)
-    low, high = np.quantile(values, (BULK, 1 - BULK))
+    ends = np.array((BULK, 1 - BULK)) * (len(values) - 1)
+    low, high = np.interp(ends, np.arange(len(values)), np.sort(values))
     return np.clip(values, low - (high - low), high + (high - low))

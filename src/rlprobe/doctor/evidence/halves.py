@@ -59,22 +59,21 @@ def early_late(x: FloatArray, state: MomentsState, *, part: float, minimum: int)
     """
     before = len(state.sums) - 1
     sums = _continued(state.sums, x)
-    steps = np.diff(np.concatenate([[state.last], x])) ** 2
-    steps = np.where(np.isnan(steps), 0.0, steps)
+    steps = np.diff(x, prepend=state.last) ** 2
+    steps[:1] = np.where(np.isnan(steps[:1]), 0.0, steps[:1])  # nothing came before the very first
     jumps = _continued(state.jumps, steps)
     count = np.arange(before + 1, len(sums), dtype=np.int64)
     width = np.maximum(1, (count * part).astype(np.int64))
     early = sums[width] / width
-    late = (sums[count] - sums[count - width]) / width
-    noise = np.sqrt(jumps[count] / np.maximum(1, count - 1) / 2.0)
+    late = (sums[before + 1 :] - sums[count - width]) / width
+    noise = np.sqrt(jumps[before + 1 :] / np.maximum(1, count - 1) / 2.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         z = (late - early) / (noise * np.sqrt(2.0 / width))
-    still = noise == 0  # a metric without noise has moved infinitely far or, within rounding, not at all
-    same = np.abs(late - early) <= ROUNDING * (np.abs(late) + np.abs(early))
-    z[still] = np.where(same[still], 0.0, np.copysign(np.inf, late[still] - early[still]))
-    short = count < minimum
+    still = np.flatnonzero(noise == 0)  # without noise a metric moved infinitely far or, within rounding, not at all
+    gap, size = late[still] - early[still], np.abs(late[still]) + np.abs(early[still])
+    z[still] = np.where(np.abs(gap) <= ROUNDING * size, 0.0, np.copysign(np.inf, gap))
     for array in (early, late, noise, z):
-        array[short] = np.nan
+        array[: max(0, minimum - 1 - before)] = np.nan
     last = float(x[-1]) if len(x) else state.last
     change = Change(early=early, late=late, noise=noise, z=z, count=count.astype(np.float64))
     return change, MomentsState(sums=sums, jumps=jumps, last=last)

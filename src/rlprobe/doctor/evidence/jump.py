@@ -6,6 +6,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from rlprobe.doctor.evidence.level import weighted_sum
+from rlprobe.doctor.evidence.middle import middle
 from rlprobe.recording.run import FloatArray
 
 FIT = 40  # observations that the local line is fitted to
@@ -126,8 +127,7 @@ def _scales(known: FloatArray, start: int, state: JumpState) -> tuple[FloatArray
 def _scale_of(windows: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Median error scale of each window, and its lag-one autocorrelation (Kendall's correction) in [0, 0.95]."""
     n = windows.shape[1]
-    sizes = np.sort(np.abs(windows), axis=1)
-    scale = 1.4826 * (sizes[:, (n - 1) // 2] + sizes[:, n // 2]) / 2.0 * (1.0 + 2.0 / n)
+    scale = 1.4826 * middle(np.abs(windows)) * (1.0 + 2.0 / n)
     centred = windows - windows.mean(axis=1, keepdims=True)
     total = np.maximum((centred * centred).sum(axis=1), 1e-300)
     phi = (centred[:, 1:] * centred[:, :-1]).sum(axis=1) / total

@@ -57,6 +57,8 @@ def rolling_mean(x: FloatArray, state: WindowState, *, width: int) -> tuple[Floa
     NaN makes every window NaN that holds it.
     """
     joined, carried = _joined(x, state, width - 1, 0.0)
+    if not joined.any():  # masks of a healthy run are such: nothing was ever wrong
+        return np.zeros(len(x)), carried
     seen = np.minimum(len(state.tail) + np.arange(1, len(x) + 1), width) if len(state.tail) < width - 1 else width
     return _sums(joined, width) / seen, carried
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rlprobe.doctor.evidence.middle import middle
 from rlprobe.recording.run import BoolArray, FloatArray, IntArray
 
 
@@ -73,10 +74,10 @@ def baseline(x: FloatArray, state: BaselineState, *, count: int) -> tuple[Baseli
     level, spread = np.full(len(x), np.nan), np.full(len(x), np.nan)
     if len(first) == count:
         from_row = max(0, count - len(state.first) - 1) if len(state.first) < count else 0
-        middle = float(np.median(first))
-        width = 1.4826 * float(np.median(np.abs(first - middle))) * (1.0 + 2.0 / count)
-        level[from_row:] = middle
-        spread[from_row:] = max(width, 1e-9 + 1e-3 * abs(middle))
+        usual = float(middle(first))
+        width = 1.4826 * float(middle(np.abs(first - usual))) * (1.0 + 2.0 / count)
+        level[from_row:] = usual
+        spread[from_row:] = max(width, 1e-9 + 1e-3 * abs(usual))
     return Baseline(level=level, spread=spread), BaselineState(first=first)
 
 

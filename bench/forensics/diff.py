@@ -1,6 +1,6 @@
 """How often `rlprobe diff` says that healthy runs part, and how soon it sees a fault: `python -m bench.forensics.diff`.
 
-Healthy pairs are runs of the lab of one recipe and two seeds, and pairs of simulated AR(1) metrics around a common course.
+Healthy pairs are runs of the lab of one recipe and two seeds, and simulated AR(1) metrics around a common course.
 Faults set in at half of a lab run, at their mechanism, in a run of the same seed and in one of another.
 """
 
@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from rlprobe.lab.catalog import BASE
 from rlprobe.lab.recipe import Recipe, Seams, State
 from rlprobe.lab.recording import variants
 from rlprobe.lab.trainer import Logged, policy_gradient
-from rlprobe.recording.run import Batch, FloatArray, Manifest, MemoryFeed, Run
+from rlprobe.recording.run import Batch, BoolArray, FloatArray, IntArray, Manifest, MemoryFeed, Run
 
 STEPS = 240  # of a lab run; a fault sets in behind the first half
 ROWS, METRICS = 400, 40  # of a simulated pair
@@ -54,22 +55,38 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=4, help="of each healthy recipe")
     parser.add_argument("--simulated", type=int, default=40, help="simulated pairs of each autocorrelation")
+    parser.add_argument("--folder", type=Path, default=None, help="where trained runs are kept between two benches")
     args = parser.parse_args()
     begun = time.process_time()
-    print(
-        "| healthy pairs | pairs | told to part | told to differ from the start | told to be slower |\n|---|---|---|---|---|"
-    )
-    held = {each.name: [trained(each.recipe, seed) for seed in range(args.seeds)] for each in variants()}
+    print("| healthy pairs | pairs | told to part | told to differ from the start | told to be slower |")
+    print("|---|---|---|---|---|")
+    seeds = range(args.seeds)
+    held = {each.name: [trained(each.name, each.recipe, seed, args.folder) for seed in seeds] for each in variants()}
     _row("lab, two seeds", (compare([a], [b]) for runs in held.values() for a, b in combinations(runs, 2)))
     for phi in PHIS:
         _row(f"AR(1), phi {phi}", (compare(*pair) for pair in simulated(phi, args.simulated)))
     _several(held)
-    _power(held["healthy-grpo"], args.seeds)
+    _power(held["healthy-grpo"], args.folder)
     print(f"\n{time.process_time() - begun:.0f} s CPU")
 
 
-def trained(recipe: Recipe, seed: int) -> Run:
-    """A run of the lab without its samples."""
+def trained(name: str, recipe: Recipe, seed: int, folder: Path | None) -> Run:
+    """A run of the lab without its samples; from the folder where an earlier bench kept it."""
+    path = None if folder is None else folder / f"{name.replace(' ', '-')}-{seed}.npz"
+    if path is not None and path.is_file():
+        with np.load(path) as held:
+            names = [each.removeprefix("value/") for each in held.files if each.startswith("value/")]
+            columns = {each: (held[f"value/{each}"], held[f"logged/{each}"]) for each in names}
+            return _run(held["steps"], columns)
+    run = _train(recipe, seed)
+    if path is not None:
+        values = {f"value/{each}": run.column(each) for each in run.metrics}
+        logged = {f"logged/{each}": run.logged(each) for each in run.metrics}
+        np.savez_compressed(path, steps=run.steps, **values, **logged)
+    return run
+
+
+def _train(recipe: Recipe, seed: int) -> Run:
     if recipe.algorithm == "dpo":
         from rlprobe.lab.preference import preference
 
@@ -88,15 +105,17 @@ def run_of(records: Sequence[Logged]) -> Run:
         )
         for name in names
     }
-    steps = np.array([record.step for record in told], dtype=np.int64)
+    return _run(np.array([record.step for record in told], dtype=np.int64), columns)
+
+
+def _run(steps: IntArray, columns: dict[str, tuple[FloatArray, BoolArray]]) -> Run:
     return Run(MemoryFeed("lab", [Batch(steps=steps, columns=columns, manifest=Manifest(state="closed"))]))
 
 
 def cut(run: Run, last: int) -> Run:
     """The run as it was at a step."""
     rows = run.steps <= last
-    columns = {name: (run.column(name)[rows], run.logged(name)[rows]) for name in run.metrics}
-    return Run(MemoryFeed("lab", [Batch(steps=run.steps[rows], columns=columns, manifest=Manifest(state="closed"))]))
+    return _run(run.steps[rows], {name: (run.column(name)[rows], run.logged(name)[rows]) for name in run.metrics})
 
 
 def simulated(phi: float, pairs: int) -> Iterator[tuple[list[Run], list[Run]]]:
@@ -113,9 +132,8 @@ def simulated(phi: float, pairs: int) -> Iterator[tuple[list[Run], list[Run]]]:
 
 
 def _columns(columns: dict[str, FloatArray]) -> Run:
-    steps, logged = np.arange(ROWS), np.ones(ROWS, dtype=bool)
-    batch = Batch(steps=steps, columns={n: (x, logged) for n, x in columns.items()}, manifest=Manifest(state="closed"))
-    return Run(MemoryFeed("simulated", [batch]))
+    logged = np.ones(ROWS, dtype=bool)
+    return _run(np.arange(ROWS), {name: (values, logged) for name, values in columns.items()})
 
 
 def _course(generator: np.random.Generator) -> FloatArray:
@@ -157,16 +175,16 @@ def _several(held: dict[str, list[Run]]) -> None:
             print(f"| {name} | {len(found)} | {sides} | {parted} |", flush=True)
 
 
-def _power(healthy: Sequence[Run], seeds: int) -> None:
+def _power(healthy: Sequence[Run], folder: Path | None) -> None:
     """Each fault against a healthy run of the same and of another seed."""
     print(
-        "\n| fault at half of the run | seed | told | first step told minus its true step, median | steps until told, median |"
+        "\n| fault at half of the run | seed | told | step told less its true step, median | steps until told, median |"
     )
     print("|---|---|---|---|---|")
-    totals = np.zeros(2, dtype=int)
+    totals, seeds = np.zeros(2, dtype=int), min(4, len(healthy))
     onset = STEPS // 2 + 1
     for name, recipe in FAULTS.items():
-        faulty = [trained(recipe, seed) for seed in range(seeds)]
+        faulty = [trained(name, recipe, seed, folder) for seed in range(seeds)]
         for told, partner in (("same", 0), ("other", 1)):
             pairs = [(healthy[(seed + partner) % seeds], faulty[seed]) for seed in range(seeds)]
             found = [compare([a], [b]) for a, b in pairs]

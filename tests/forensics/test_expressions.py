@@ -178,6 +178,13 @@ def test_a_measure_stands_for_the_best_column_that_there_is():
         levels(parse("kl", words.kinds), columns, words)
 
 
+def test_the_reward_is_that_of_the_only_function_and_of_none_where_there_are_several():
+    one, two = ({f"reward/{name}": "number" for name in names} for names in ("a", "ab"))
+    assert Vocabulary(kinds=one).columns(parse("reward > 0")) == {"reward/a"}
+    with pytest.raises(ExpressionError, match="which has members: reward/a, reward/b. Name one"):
+        Vocabulary(kinds=two).columns(parse("reward > 0"))
+
+
 def test_every_function_is_known_to_the_evaluator():
     calls = {name: f"{name}(completion, 'x')" if name == "matches" else f"{name}(completion)" for name in FUNCTIONS}
     calls |= {name: f"{name}(reward)" for name in ("abs", "log", "exp", "nan")}

@@ -39,7 +39,9 @@ class Vocabulary:
     def meaning(self, name: str) -> Node | None:
         """What a name stands for: a column, or the expression of a measure; None for an unknown name."""
         if name == "reward":
-            name = self.reward
+            members = [each for each in self.kinds if each.startswith("reward/")]
+            only = self.reward not in self.kinds and len(members) == 1  # the one function's reward is the reward
+            name = members[0] if only else self.reward
         for text in MEASURES.get(name, (name,)) if name not in self.kinds else (name,):
             if text in self.kinds:
                 return Name(name=text, at=0)
@@ -65,11 +67,11 @@ class Vocabulary:
 
     def unknown(self, name: str) -> str:
         """The complaint about a name that stands for nothing."""
+        if members := [each for each in self.kinds if each.startswith(f"{name}/")]:
+            return f"expected a column, got {name!r}, which has members: {', '.join(members[:6])}. Name one."
         if name in MEASURES or name in SORTABLE:
             wanted = " or ".join(MEASURES.get(name, (name,)))
             return f"expected samples with {wanted}, got none. `rlprobe samples --columns` lists what there is."
-        if "/" not in name and (members := [each for each in self.kinds if each.startswith(f"{name}/")]):
-            return f"expected a column, got {name!r}, which has members: {', '.join(members[:6])}."
         choices = [*self.kinds, *MEASURES]
         close = get_close_matches(name, choices, n=1)
         hint = f"The closest is {close[0]}." if close else "`rlprobe samples --columns` lists what there is."

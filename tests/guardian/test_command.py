@@ -78,6 +78,18 @@ def test_a_closed_recording_is_told_and_ended_with_its_page(tmp_path: Path, caps
     assert [one["kind"] for one in told][-2:] == ["ended", "diagnosis"]
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_channels_of_the_environment_are_for_live_runs_and_not_for_replays(
+    broken_log: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RLPROBE_ALERTS", "nonsense-one nonsense-two")
+
+    assert main(["watch", str(broken_log), "--once"]) == 2
+    assert "in place 1" in capsys.readouterr().err
+    assert main(["watch", str(broken_log), "--replay", "--plain"]) == 1
+    assert "NUMERIC_NAN" in capsys.readouterr().out
+
+
 def test_the_json_of_a_replay_is_the_same_twice(broken_log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = []
     for _ in range(2):

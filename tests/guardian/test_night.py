@@ -112,6 +112,19 @@ def test_a_round_reads_the_new_rows_and_no_others(tmp_path: Path, monkeypatch: p
     assert read == [0, 1, 2]
 
 
+def test_a_single_look_at_a_folder_opens_every_run_however_long_that_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter(range(1_000_000))
+    monkeypatch.setattr("rlprobe.guardian.sources.time.monotonic", lambda: next(clock) / 4)
+    for number in range(5):
+        append(tmp_path / f"{number}.jsonl", CALM)
+    told = watched(tmp_path, *[lambda: None] * 20, plan=Plan(once=True))
+
+    assert told.rounds > 1
+    assert len(told.guards) == 5
+
+
 def test_the_memory_beside_a_log_is_taken_for_no_run(tmp_path: Path) -> None:
     path = tmp_path / "train.jsonl"
     append(path, [*CALM, *BROKEN])

@@ -161,6 +161,15 @@ def test_a_guardian_ends_when_the_training_beside_it_is_killed(tmp_path: Path) -
     assert "The run died" in (run / beside.LOG).read_text()
 
 
+def test_a_terminated_watch_ends_as_asked(tmp_path: Path) -> None:
+    watch = watching(tmp_path / "run")
+    until("Waiting", watch)
+    watch.terminate()
+    _, err = watch.communicate(timeout=LONG)
+
+    assert (watch.returncode, err) == (143, "")
+
+
 def test_a_guardian_that_cannot_start_is_said_and_training_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

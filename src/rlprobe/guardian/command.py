@@ -3,7 +3,9 @@
 import argparse
 import math
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -24,6 +26,7 @@ from rlprobe.recording.reader import UnreadableRecording
 REFUSALS = (ConfigurationError, ChannelError, UnreadableSource, UnreadableRecording)
 ALERTS = "RLPROBE_ALERTS"  # notification URLs between blanks: other users do not see a variable, as they see arguments
 WIDEST, WITHOUT_TERMINAL = 120, 100
+TERMINATED = 143  # 128 + SIGTERM, as shells say it
 NICE = 10  # how far a watch beside training steps back
 _LEAST_INTERVAL, _MOST_INTERVAL = 0.05, 3600.0
 
@@ -49,7 +52,8 @@ def execute(args: argparse.Namespace) -> list[Diagnosis]:
     Raises:
         ConfigurationError, ChannelError, UnreadableSource, UnreadableRecording: with one line for a person.
     """
-    channels = open_channels([*args.alert, *os.environ.get(ALERTS, "").split()])
+    standing = [] if args.replay else os.environ.get(ALERTS, "").split()  # a replay sends where its own words say so
+    channels = open_channels([*args.alert, *standing])
     plan = _plan(args, channels)
     if args.replay:
         run = open_run(args.source, keys=dict(args.keys), run=args.which)
@@ -64,11 +68,28 @@ def execute(args: argparse.Namespace) -> list[Diagnosis]:
         os.nice(NICE)
     store = Store(None if args.state is None else Path(args.state))
     several = not isinstance(sources(path, dict(args.keys), args.which), One)
-    with _teller(args, several=several, replayed=False) as teller:
+    with _ended_by_signal(), _teller(args, several=several, replayed=False) as teller:
         watch = Watch(lambda: sources(path, dict(args.keys), args.which), plan, teller, channels, store)
         for channel in channels:
             channel.trouble = watch.trouble
         return watch.run()
+
+
+@contextmanager
+def _ended_by_signal() -> Iterator[None]:
+    """Let SIGTERM end the watch as Ctrl-C does, so that the terminal is given back and what was told is kept."""
+
+    def end(number: int, frame: object) -> None:
+        raise SystemExit(TERMINATED)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _plan(args: argparse.Namespace, channels: list[Channel]) -> Plan:

@@ -22,12 +22,14 @@ class One:
 
     Attributes:
         waits: why it cannot be opened yet, in one line; "" once it is open.
+        pending: whether more is still to be opened: never.
     """
 
     path: Path
     keys: Mapping[str, str] = field(default_factory=dict)
     which: int | None = None
     waits: str = ""
+    pending: bool = False
     _open: bool = False
 
     def fresh(self) -> Iterator[Run]:
@@ -59,12 +61,14 @@ class Many:
 
     Attributes:
         waits: what is waited for while there is none.
+        pending: whether runs that were found are still to be opened.
         cut: whether the folder holds more than is looked through.
     """
 
     root: Path
     keys: Mapping[str, str] = field(default_factory=dict)
     waits: str = ""
+    pending: bool = False
     cut: bool = False
     _known: set[Path] = field(default_factory=set)
     _found: list[Path] = field(default_factory=list)
@@ -83,6 +87,7 @@ class Many:
                 continue  # no rows yet, or damaged: looked at again with the next scan
             self._known.add(path)
             yield run
+        self.pending = bool(self._found)
         self.waits = "" if self._known else f"{self.root}: no run with rows here yet."
 
     def again(self, source: str) -> None:

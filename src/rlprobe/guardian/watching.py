@@ -84,7 +84,7 @@ class Watch:
         """Watch until the end; the last diagnosis of every run."""
         try:
             while not self.round():
-                self.sleep(self.plan.interval)
+                self.sleep(0.0 if self.plan.once else self.plan.interval)
         finally:
             now = self.clock()
             for place in self._places.values():
@@ -129,7 +129,8 @@ class Watch:
         now = self.clock()
         self.teller.show([place.guard for place in self._places.values()], now, waits=self.waits)
         ended = isinstance(self._source, One) and any(place.guard.over(now) for place in self._places.values())
-        return self.plan.once or ended or orphan
+        pending = self._source is not None and self._source.pending
+        return (self.plan.once and not pending) or ended or orphan
 
     def _fresh(self) -> Iterator[Run]:
         return iter(()) if self._source is None else self._source.fresh()

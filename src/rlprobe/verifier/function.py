@@ -153,20 +153,6 @@ class Function:
         handed = convert(np.zeros(1), self._convention(), kind="float", annotation=annotation)
         return type(handed).__module__.partition(".")[0] == "torch"
 
-    def altered(self, **values: object) -> tuple[str, ...]:
-        """Roles whose array the function changed in place during a call.
-
-        Raises:
-            RaisedError: the function raised.
-        """
-        handed = self._converted(values)
-        before = {role: to_numpy(value) for role, value in handed.items() if isinstance(values.get(role), np.ndarray)}
-        positional, keywords = self.binding.arrange(handed)
-        self._called(positional, keywords, values)
-        return tuple(
-            role for role, kept in before.items() if not np.array_equal(kept, to_numpy(handed[role]), equal_nan=True)
-        )
-
     def negotiated(self, trial: Values, accepts: Callable[[object], bool]) -> "Function":
         """The same function with the first form of arrays that it takes without an error on a trial input.
 

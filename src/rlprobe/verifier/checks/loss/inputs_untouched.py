@@ -20,7 +20,7 @@ def run(subject: Subject) -> Outcome:
     loss = policy_loss(subject)
     for lengths in ((6, 3, 5, 2), (2, 6)):
         arguments = loss.arguments(off_policy(subject, CHECK.id, lengths))
-        changed = loss.function.altered(**arguments)
+        changed = loss.function.changed(**arguments)
         if changed:
             return failed("loss", f"The call changes {', '.join(changed)} in place.", expected="no change",
                           got=f"another {changed[0]}", example=arguments, fingerprint="in-place operation")  # fmt: skip

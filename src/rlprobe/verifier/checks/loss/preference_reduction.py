@@ -41,7 +41,7 @@ def run(subject: Subject) -> Outcome:
                 got=f"shape {list(result.shape)}",
                 example=arguments,
             )
-        changed = loss.function.altered(**arguments)
+        changed = loss.function.changed(**arguments)
         if changed:
             return failed(
                 "dpo_loss",

@@ -34,7 +34,7 @@ def run(subject: Subject) -> Outcome:
             example=arguments,
             fingerprint="not reduced",
         )
-    changed = loss.function.altered(**arguments)
+    changed = loss.function.changed(**arguments)
     if changed:
         return failed(
             "value_loss",

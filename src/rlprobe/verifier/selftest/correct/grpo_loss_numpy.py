@@ -10,6 +10,12 @@ def kl(logprobs, ref_logprobs):
     return np.exp(difference) - difference - 1.0
 
 
+def kl_of_row(logprobs, ref_logprobs):
+    return np.array(
+        [[np.exp(r - p) - (r - p) - 1.0 for p, r in zip(one, other)] for one, other in zip(logprobs, ref_logprobs)]
+    )
+
+
 def loss(logprobs, old_logprobs, advantages, mask, ref_logprobs, epsilon=0.2, beta=0.04):
     ratio = np.exp(logprobs - old_logprobs)
     surrogate = ratio * advantages[:, None]
@@ -20,4 +26,6 @@ def loss(logprobs, old_logprobs, advantages, mask, ref_logprobs, epsilon=0.2, be
 
 
 def make():
-    return Pipeline(kl=kl, loss=loss, declare={"algorithm": "grpo", "epsilon": 0.2, "beta": 0.04})
+    return Pipeline(
+        kl=kl, loss=loss, declare={"algorithm": "grpo", "epsilon": 0.2, "beta": 0.04}, alternatives={"kl": kl_of_row}
+    )

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -10,7 +10,6 @@ from rlprobe.verifier.function import RaisedError
 from rlprobe.verifier.measure.columns import Column, answer_columns, completion_of, samples_of, wrong_of
 from rlprobe.verifier.measure.forms import Form, forms, tags
 from rlprobe.verifier.measure.reading import Reading, read
-from rlprobe.verifier.outcome import Outcome, Status
 from rlprobe.verifier.rewarding import Reward, Sample, Score, answers, conventions, rewards
 from rlprobe.verifier.subject import Subject, Unavailable
 
@@ -18,8 +17,8 @@ TRIAL_ROWS = 3  # so many that one number for all of them is told from one numbe
 PATIENCE_SECONDS = 1.0  # of trying forms on one function; slow judges are tried on fewer
 _TAG = re.compile(r"</?([A-Za-z_][\w-]*)>")
 UNFORMATTED = "I am not sure what to say about this."
+RUNNING = ("", "<think>", "answer is", "answer")  # markers of forms that state the answer in running text
 MARKERS = ("boxed", "####", "```")
-RANKS: tuple[Status, ...] = ("fail", "warn", "pass", "not_checkable", "not_applicable")
 Kind = Literal["answer", "given", "format", "graded", "constant"]
 
 
@@ -69,6 +68,12 @@ class Gold:
         """
         return _as_float(self.reward.score(sample))
 
+    @property
+    def running_text(self) -> bool:
+        """Whether an answer in running text, without a marker of its own, is rewarded too."""
+        middle = (self.gold_score + self.wrong_score) / 2
+        return any(high > middle > low for form, high, low in self.tried if form.marker in RUNNING)
+
     def rewarded(self, sample: Sample) -> bool:
         """Whether the sample scores as the gold one, or nearer to it than to the wrong one."""
         found = self.score(sample)
@@ -99,21 +104,6 @@ def golds(subject: Subject) -> tuple[Gold, ...]:
         raise found
     assert isinstance(found, tuple)
     return found
-
-
-def each(subject: Subject, judge: Callable[[Gold], Outcome]) -> Outcome:
-    """The worst outcome over the reward functions: the first failure, else the first warning, else a pass.
-
-    Raises:
-        Unavailable, RaisedError: as for `golds`, and whatever the judge lets through.
-    """
-    worst: Outcome | None = None
-    for gold in golds(subject):
-        outcome = replace(judge(gold), where=gold.reward.where)
-        if worst is None or RANKS.index(outcome.status) < RANKS.index(worst.status):
-            worst = outcome
-    assert worst is not None  # golds() gives at least one
-    return worst
 
 
 def _found(subject: Subject, reward: Reward) -> Gold:

@@ -1,7 +1,8 @@
 """A completion's score does not depend on what else is in the batch."""
 
 from rlprobe.verifier.measure.batches import mixed
-from rlprobe.verifier.measure.gold import Gold, each
+from rlprobe.verifier.measure.gold import Gold
+from rlprobe.verifier.measure.judging import each
 from rlprobe.verifier.outcome import Check, Outcome, failed, not_applicable, passed
 from rlprobe.verifier.rewarding import same, shown_scores
 from rlprobe.verifier.subject import Subject

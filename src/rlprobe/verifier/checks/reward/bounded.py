@@ -1,7 +1,8 @@
 """Scores keep to a range: no text makes a score so large that one row rules the batch."""
 
 from rlprobe.verifier.function import RaisedError
-from rlprobe.verifier.measure.gold import Gold, each
+from rlprobe.verifier.measure.gold import Gold
+from rlprobe.verifier.measure.judging import each
 from rlprobe.verifier.measure.shapes import awkward
 from rlprobe.verifier.outcome import Check, Outcome, passed, warned
 from rlprobe.verifier.subject import Subject

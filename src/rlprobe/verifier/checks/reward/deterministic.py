@@ -1,7 +1,8 @@
 """The same completion gets the same score twice."""
 
 from rlprobe.verifier.measure.batches import mixed
-from rlprobe.verifier.measure.gold import Gold, each
+from rlprobe.verifier.measure.gold import Gold
+from rlprobe.verifier.measure.judging import each
 from rlprobe.verifier.outcome import Check, Outcome, failed, passed
 from rlprobe.verifier.rewarding import same, shown_scores
 from rlprobe.verifier.subject import Subject

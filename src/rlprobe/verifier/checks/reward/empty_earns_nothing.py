@@ -1,7 +1,8 @@
 """An empty completion does not earn what a right one earns."""
 
 from rlprobe.verifier.function import RaisedError
-from rlprobe.verifier.measure.gold import UNFORMATTED, Gold, each
+from rlprobe.verifier.measure.gold import UNFORMATTED, Gold
+from rlprobe.verifier.measure.judging import each
 from rlprobe.verifier.outcome import Check, Outcome, failed, not_applicable, passed
 from rlprobe.verifier.subject import Subject
 

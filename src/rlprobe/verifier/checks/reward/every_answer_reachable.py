@@ -1,7 +1,8 @@
 """Each right answer of the data set, stated word for word in the rewarded form, earns the reward."""
 
 from rlprobe.verifier.measure.columns import answer_columns, samples_of
-from rlprobe.verifier.measure.gold import Gold, each
+from rlprobe.verifier.measure.gold import Gold
+from rlprobe.verifier.measure.judging import each
 from rlprobe.verifier.outcome import Check, Outcome, failed, not_applicable, passed
 from rlprobe.verifier.rewarding import answers
 from rlprobe.verifier.subject import Subject

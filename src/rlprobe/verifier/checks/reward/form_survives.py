@@ -1,14 +1,17 @@
 """A rewarded form stays rewarded when the reasoning before the answer gets lines, grows or shrinks, or when text with
 braces follows it."""
 
+from collections.abc import Callable
+
 from rlprobe.verifier.function import RaisedError
 from rlprobe.verifier.measure.forms import USUAL, Form, tags
-from rlprobe.verifier.measure.gold import Gold, each
-from rlprobe.verifier.outcome import Check, Outcome, failed, passed
+from rlprobe.verifier.measure.gold import Gold
+from rlprobe.verifier.measure.judging import each
+from rlprobe.verifier.outcome import Check, Outcome, failed, passed, warned
 from rlprobe.verifier.rewarding import Sample
 from rlprobe.verifier.subject import Subject
 
-LINES = "First I add the parts.\n\nThen I check:\n1. the sum\n2. the sign"
+LINES = "First I add the parts.\n\nThen I check:\n- the sum\n- the sign"
 BRACES = "Let $f(x) = {x}$ with x > 3 and x < 7 in {5, 6}; [then] 30% is (not) enough."
 LONG = "I add the parts and check the sum again. " * 10
 ENDINGS = ("<|", "</s>", "<eos>", "[EOS]", "<end_of_turn>")
@@ -50,7 +53,8 @@ def _judged(gold: Gold) -> Outcome:
     ):
         sample = gold.saying(gold.answer, reasoning=reasoning)
         if not _kept(gold, sample):
-            return _failed(gold, sample, what, mistake)
+            told = warned if reasoning == BRACES and gold.running_text else failed
+            return _failed(gold, sample, what, mistake, tell=told)
     return _thought(gold, form) or _braces(gold)
 
 
@@ -106,12 +110,12 @@ def _kept(gold: Gold, sample: Sample) -> bool:
         return False
 
 
-def _failed(gold: Gold, sample: Sample, what: str, mistake: str) -> Outcome:
+def _failed(gold: Gold, sample: Sample, what: str, mistake: str, *, tell: Callable[..., Outcome] = failed) -> Outcome:
     try:
         got = f"{gold.score(sample):.4g}"
     except RaisedError as error:
         got = error.told
-    return failed(
+    return tell(
         gold.reward.slot,
         f"{gold.reward.name} scores {gold.gold_score:.4g} for a rewarded completion and {got} with {what}.",
         expected=f"{gold.gold_score:.4g}",

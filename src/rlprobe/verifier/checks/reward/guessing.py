@@ -1,6 +1,7 @@
 """A list of guesses of which one is right does not earn the reward of an answer."""
 
-from rlprobe.verifier.measure.gold import Gold, each
+from rlprobe.verifier.measure.gold import Gold
+from rlprobe.verifier.measure.judging import each
 from rlprobe.verifier.outcome import Check, Outcome, not_applicable, passed, warned
 from rlprobe.verifier.subject import Subject
 

@@ -3,7 +3,8 @@
 import copy
 
 from rlprobe.verifier.measure.batches import mixed
-from rlprobe.verifier.measure.gold import Gold, each
+from rlprobe.verifier.measure.gold import Gold
+from rlprobe.verifier.measure.judging import each
 from rlprobe.verifier.outcome import Check, Outcome, failed, passed
 from rlprobe.verifier.subject import Subject
 

@@ -4,11 +4,11 @@ import re
 
 from rlprobe.verifier.function import RaisedError
 from rlprobe.verifier.measure.forms import Form
-from rlprobe.verifier.measure.gold import Gold, each
+from rlprobe.verifier.measure.gold import Gold
+from rlprobe.verifier.measure.judging import each
 from rlprobe.verifier.outcome import Check, Outcome, failed, not_applicable, passed, warned
 from rlprobe.verifier.subject import Subject
 
-PLAIN = ("", "<think>", "answer is", "answer")  # markers of forms that state the answer in running text
 LONGER = "4217"
 CHECK = Check(
     id="V114",
@@ -61,8 +61,7 @@ def _plantable(gold: Gold) -> bool:
 
 def _exact(gold: Gold, form: Form) -> bool:
     """Whether the function picks an answer out; one that looks for it anywhere in plain text is lenient by design."""
-    middle = (gold.gold_score + gold.wrong_score) / 2
-    plain = any(high > middle > low for one, high, low in gold.tried if one.marker in PLAIN)
+    plain = gold.running_text
     numeric = re.fullmatch(r"-?\d*\.?\d+", gold.answer) is not None
     listed = gold.saying(f"{gold.other}, {gold.answer}, {gold.other}", form=form)
     if gold.reading.mentions("endswith", "startswith"):
@@ -73,6 +72,7 @@ def _exact(gold: Gold, form: Form) -> bool:
 def _near(answer: str) -> list[str]:
     if re.fullmatch(r"-?\d+", answer):
         near = [f"{answer}0", f"1{answer.lstrip('-')}", "-99999", "99999", f"{int(answer) + 1}"]
+        near += [f"{answer[0]}.{answer[1:]}"] if len(answer) > 3 else []
         return [*near, *([answer[0]] if len(answer) > 1 and answer[0] != "-" else [])]
     if re.fullmatch(r"-?\d*\.\d+", answer):
         return [f"{float(answer) + 1:g}", "-99999", "99999"]

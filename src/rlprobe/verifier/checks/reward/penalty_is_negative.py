@@ -3,7 +3,8 @@
 import re
 
 from rlprobe.verifier.declared import as_mapping
-from rlprobe.verifier.measure.gold import Gold, each
+from rlprobe.verifier.measure.gold import Gold
+from rlprobe.verifier.measure.judging import each
 from rlprobe.verifier.outcome import Check, Outcome, failed, not_applicable, passed
 from rlprobe.verifier.subject import Subject
 

@@ -1,6 +1,7 @@
 """A completion earns nothing by what stands in its prompt, and loses nothing by it."""
 
-from rlprobe.verifier.measure.gold import UNFORMATTED, Gold, each
+from rlprobe.verifier.measure.gold import UNFORMATTED, Gold
+from rlprobe.verifier.measure.judging import each
 from rlprobe.verifier.outcome import Check, Outcome, failed, not_applicable, passed
 from rlprobe.verifier.rewarding import Sample
 from rlprobe.verifier.subject import Subject

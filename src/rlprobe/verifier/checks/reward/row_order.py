@@ -1,7 +1,8 @@
 """Rows given in another order give the same scores in that order: every completion meets its own columns."""
 
 from rlprobe.verifier.measure.batches import mixed
-from rlprobe.verifier.measure.gold import Gold, each
+from rlprobe.verifier.measure.gold import Gold
+from rlprobe.verifier.measure.judging import each
 from rlprobe.verifier.outcome import Check, Outcome, failed, not_applicable, passed
 from rlprobe.verifier.rewarding import same, shown_scores
 from rlprobe.verifier.subject import Subject

@@ -2,7 +2,8 @@
 
 from rlprobe.verifier.function import RaisedError
 from rlprobe.verifier.measure.forms import tags
-from rlprobe.verifier.measure.gold import Gold, each
+from rlprobe.verifier.measure.gold import Gold
+from rlprobe.verifier.measure.judging import each
 from rlprobe.verifier.outcome import Check, Outcome, failed, not_applicable, passed, warned
 from rlprobe.verifier.rewarding import Sample
 from rlprobe.verifier.subject import Subject

@@ -5,7 +5,8 @@ from itertools import pairwise
 from rlprobe.verifier.function import RaisedError
 from rlprobe.verifier.measure.columns import completion_of, samples_of, wrong_of
 from rlprobe.verifier.measure.forms import tags
-from rlprobe.verifier.measure.gold import UNFORMATTED, Gold, each, golds
+from rlprobe.verifier.measure.gold import UNFORMATTED, Gold, golds
+from rlprobe.verifier.measure.judging import each
 from rlprobe.verifier.measure.reading import uses_parameter
 from rlprobe.verifier.outcome import Check, Outcome, failed, not_checkable, passed
 from rlprobe.verifier.rewarding import answers, same
@@ -26,7 +27,9 @@ CHECK = Check(
 
 def run(subject: Subject) -> Outcome:
     """Every form of an answer that is usual or named in the function's own source, right against wrong."""
-    outcome = each(subject, lambda gold: _of_rows(subject, gold) or _exchanged(subject, gold) or _judged(gold))
+    outcome = each(
+        subject, lambda gold: _of_rows(subject, gold) or _exchanged(subject, gold) or _judged(gold), raising=True
+    )
     subject.measured["reward"] = "; ".join(
         f"{gold.reward.name}: {gold.kind}{f', {gold.form.name}' if gold.form and gold.kind != 'constant' else ''}"
         for gold in golds(subject)

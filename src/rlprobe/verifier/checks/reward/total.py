@@ -3,7 +3,9 @@
 import math
 
 from rlprobe.verifier.function import RaisedError
-from rlprobe.verifier.measure.gold import Gold, each
+from rlprobe.verifier.measure.batches import mixed
+from rlprobe.verifier.measure.gold import UNFORMATTED, Gold
+from rlprobe.verifier.measure.judging import each
 from rlprobe.verifier.measure.shapes import awkward
 from rlprobe.verifier.outcome import Check, Outcome, failed, passed
 from rlprobe.verifier.rewarding import Sample, shown_scores
@@ -26,7 +28,8 @@ def run(subject: Subject) -> Outcome:
 
 
 def _judged(gold: Gold) -> Outcome:
-    texts = awkward(gold.gold.completion)
+    texts = [*awkward(gold.gold.completion), ("without an answer", UNFORMATTED)]
+    texts += [("ordinary", one.completion) for one in mixed(gold)]
     abstained = 0
     for name, text in texts:
         sample = gold.gold.saying(text)

@@ -2,7 +2,8 @@
 
 import re
 
-from rlprobe.verifier.measure.gold import Gold, each
+from rlprobe.verifier.measure.gold import Gold
+from rlprobe.verifier.measure.judging import each
 from rlprobe.verifier.outcome import Check, Outcome, failed, not_applicable, passed
 from rlprobe.verifier.subject import Subject
 

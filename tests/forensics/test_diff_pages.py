@@ -89,9 +89,12 @@ def test_the_html_page_asks_for_nothing_and_shows_hostile_texts_as_texts():
     assert page.count("<svg") == 2
 
 
-def log(path, seed, **more):
-    noisy = noise(seed, 60, 0.3)
-    rows = [{"step": step, "reward": 0.5 + 0.01 * float(noisy[step]), "loss": 0.1, **more} for step in range(60)]
+def log(path, seed):
+    reward, kl, entropy = (noise(seed + more, 60, 0.3).tolist() for more in (0, 100, 200))
+    rows = [
+        {"step": step, "reward": 0.5 + reward[step] / 99, "kl": 0.1 + kl[step] / 999, "entropy": 1 + entropy[step] / 99}
+        for step in range(60)
+    ]
     return str(write_rows(path, rows))
 
 

@@ -181,7 +181,7 @@ def test_a_measure_stands_for_the_best_column_that_there_is():
 def test_the_reward_is_that_of_the_only_function_and_of_none_where_there_are_several():
     one, two = ({f"reward/{name}": "number" for name in names} for names in ("a", "ab"))
     assert Vocabulary(kinds=one).columns(parse("reward > 0")) == {"reward/a"}
-    with pytest.raises(ExpressionError, match="which has members: reward/a, reward/b. Name one"):
+    with pytest.raises(ExpressionError, match=r"which has members: reward/a, reward/b\. Name one"):
         Vocabulary(kinds=two).columns(parse("reward > 0"))
 
 

@@ -90,7 +90,7 @@ def _sums(side: _Side, column: str, where: tuple[Expression, ...]) -> dict[str, 
     out: dict[str, _Sums] = {}
     reward = Expression(text="reward", root=Name(name="reward", at=0))
     for blocks, words in side:
-        if column not in words.kinds or "reward" not in words.kinds:
+        if column not in words.kinds or words.meaning("reward") is None:
             continue
         named = Expression(text=column, root=Name(name=column, at=0))
         for _, table, mask in scan(blocks, where, words, (reward, named)):

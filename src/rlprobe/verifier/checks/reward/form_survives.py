@@ -43,6 +43,8 @@ def _judged(gold: Gold) -> Outcome:
         text = gold.gold.completion[: gold.gold.completion.index(ending)]
         why = f"the form without the token that ends a text ({gold.gold.completion[-14:]!r})"
         return _failed(gold, gold.gold.saying(text), why, "asks for a special token that decoding removes")
+    if _answer_first(gold):
+        return _failed(gold, gold.saying(gold.answer, form=USUAL[2]), "the reasoning before the answer", "order turned")
     if form.alone:
         return _alone(gold, form)
     for reasoning, what, mistake in (
@@ -68,6 +70,18 @@ def _thought(gold: Gold, form: Form) -> Outcome | None:
         if not _kept(gold, sample):
             return _failed(gold, sample, what, "scores the reasoning")
     return None
+
+
+def _answer_first(gold: Gold) -> bool:
+    """Whether only a text whose answer stands before its reasoning is rewarded."""
+    text = gold.gold.completion
+    middle = (gold.gold_score + gold.wrong_score) / 2
+    usual = [
+        high
+        for form, high, _ in gold.tried
+        if "</think>" in (said := form("42")) and said.rstrip().endswith("</answer>")
+    ]
+    return 0 <= text.find("</answer>") < text.find("<think>") and all(high <= middle for high in usual)
 
 
 def _lost_marker(gold: Gold) -> Form | None:

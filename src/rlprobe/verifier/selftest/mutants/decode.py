@@ -83,6 +83,8 @@ MUTANTS = (
     _mutant("decode_bytes", "bytes-one-by-one", "        TOKENIZER.decode([int(token) for token, kept in zip(row, keep) if kept], skip_special_tokens=True)", '        "".join(TOKENIZER.decode([int(token)], skip_special_tokens=True) for token, kept in zip(row, keep) if kept)'),
     _mutant("decode_bytes", "bytes-latin", 'text.decode("utf-8", errors="replace")', 'text.decode("latin-1")'),
     _mutant("decode_bytes", "bytes-special-kept", "if kept], skip_special_tokens=True)", "if kept], skip_special_tokens=False)", _MISMATCH, "dec-noskip-verl"),
+    _mutant("decode_bytes", "bytes-ascii-alone", 'text.decode("utf-8", errors="replace")', 'text.decode("ascii", errors="ignore")'),
+    _mutant("decode_bytes", "bytes-shifted", "text.append(one)", "text.append((one + 1) % 256)"),
     # decode_tags
     _mutant("decode_tags", "tags-skipped", "tokenizer.decode(token_ids, skip_special_tokens=False)", "tokenizer.decode(token_ids, skip_special_tokens=True)", _MISMATCH, "dec-skip-trl"),
     # Padding left in the text by decode_tags is no bug: it stands behind the end of text alone, and is cut with it.

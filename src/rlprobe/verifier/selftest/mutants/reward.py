@@ -66,6 +66,7 @@ MUTANTS = (
     _mutant("reward_think", "missing-answer-raises", 'found[-1].strip() if found else ""', "found[-1].strip()"),
     _mutant("reward_think", "end-of-text-in-form", "\\s*<answer>.*?</answer>$", "\\s*<answer>.*?</answer><\\|im_end\\|>$", _MISMATCH, "dec-noskip-verl"),
     _mutant("reward_think", "closing-tag-optional", "^<think>.*?</think>\\s*<answer>.*?</answer>$", "^<think>.*?(?:</think>)?\\s*<answer>.*?(?:</answer>)?$", _MISMATCH),
+    _mutant("reward_think", "answer-before-reasoning", "^<think>.*?</think>\\s*<answer>.*?</answer>$", "^<answer>.*?</answer>\\s*<think>.*?</think>$"),
     _mutant("reward_think", "weights-too-many", '"reward_weights": [0.2, 1.0]', '"reward_weights": [0.2, 1.0, 1.0]', "configuration"),
     _mutant("reward_think", "text-not-a-list", "return [1.0 if FORM.match(text.strip()) else 0.0 for text in texts]", "return [1.0 if FORM.match(text.strip()) else 0.0 for text in texts[:1]]", _ORDER),
     # reward_gsm8k

@@ -1,0 +1,59 @@
+"""What a tokenizer encodes it gives back: no letter becomes another one, no byte of an encoded letter is dropped."""
+
+from rlprobe.verifier.decoding import decoder
+from rlprobe.verifier.measure.tokenizer import Tokenizer, described
+from rlprobe.verifier.outcome import Check, Outcome, failed, not_applicable, passed
+from rlprobe.verifier.subject import Subject
+
+TEXTS = ("The answer is 42.", "x = 7 + 35", "äöü", "東京", "🙂")
+UNKNOWN = ("unk", "UNK", "\ufffd", "⁇")  # how a tokenizer shows letters that it lacks
+CHECK = Check(
+    id="V511",
+    title="a tokenizer gives back the text that it encoded",
+    stage="decode",
+    category="string processing",
+    needs=("tokenizer|decode",),
+    fix="Decode by the table that encodes; join all bytes of a text before turning them into letters.",
+    causes=("GIBBERISH", "DECODE_MISMATCH"),
+)
+
+
+def run(subject: Subject) -> Outcome:
+    """Plain texts through the tokenizer alone; letters that it lacks, their case and blanks apart."""
+    tokenizer = _tokenizer(subject)
+    if tokenizer is None:
+        return not_applicable("no tokenizer is involved")
+    for text in TEXTS:
+        ids = tokenizer.encode(text)
+        spelt = tokenizer.decode(ids, skip=False)
+        if any(one in spelt for one in (*UNKNOWN, *tokenizer.artefacts)) or not ids:
+            continue
+        bytes_alone = not text.isascii() and len(ids) >= len(text.encode())
+        if _comes_of(spelt, text) and not (bytes_alone and spelt.strip() != text):
+            continue
+        return failed(
+            "tokenizer",
+            f"{text!r} is encoded and comes back as {spelt!r:.80}.",
+            expected=repr(text),
+            got=repr(spelt)[:120],
+            example={"text": text, "ids": ids},
+            fingerprint="bytes of a letter are dropped" if bytes_alone else "other letters come back",
+        )
+    return passed()
+
+
+def _tokenizer(subject: Subject) -> Tokenizer | None:
+    if subject.has("decode"):
+        found = decoder(subject).tokenizer
+        return None if found is not None and found.ours else found
+    return described(subject.pipeline.tokenizer)
+
+
+def _comes_of(spelt: str, text: str) -> bool:
+    """Whether the letters of one text stand in the other in their order: some may be missing, none may be new."""
+    letters = iter(_bare(text))
+    return all(one in letters for one in _bare(spelt))
+
+
+def _bare(text: str) -> str:
+    return "".join(text.lower().split())

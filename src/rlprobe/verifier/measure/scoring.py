@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import torch
 
 TOLERANCE = 1e-3  # nats; a float32 model that is batched otherwise is off by 1e-5
+COARSE = 6e-2  # nats; the same of models in bfloat16 or float16
 ROWS, TOKENS = 2, 7
 LARGEST_VOCABULARY = 600  # above it, not every token is tried
 
@@ -36,6 +37,17 @@ class Scorer:
     model: "torch.nn.Module"
     vocabulary: int
     zero_last: bool
+
+    @property
+    def coarse(self) -> bool:
+        """Whether the model computes in less than float32."""
+        widths = [p.element_size() for p in self.model.parameters() if p.is_floating_point()]
+        return bool(widths) and min(widths) < 4
+
+    @property
+    def tolerance(self) -> float:
+        """Nats by which two ways to the same score may differ."""
+        return COARSE if self.coarse else TOLERANCE
 
     def __call__(
         self, ids: IntArray, mask: BoolArray | None = None, *, model: object = None, keep: int = 0, **further: object

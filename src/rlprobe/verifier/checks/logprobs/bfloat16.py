@@ -30,6 +30,8 @@ def run(subject: Subject) -> Outcome:
         return not_applicable("the function does not speak torch")
     torch = sys.modules["torch"]
     logits, ids = drawn(subject, CHECK.id)
+    if not hasattr(function.function.raw(**function.arguments(logits, ids)), "requires_grad"):
+        return not_applicable("the function gives no tensor")
     narrow = torch.from_numpy(logits).to(torch.bfloat16)
     exact = np.asarray(narrow.double().numpy())
     try:

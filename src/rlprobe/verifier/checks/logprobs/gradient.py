@@ -26,6 +26,8 @@ def run(subject: Subject) -> Outcome:
         return not_applicable("the function does not speak torch")
     logits, ids = drawn(subject, CHECK.id)
     values = function.arguments(logits, ids)
+    if not hasattr(function.function.raw(**values), "requires_grad"):
+        return not_applicable("the function gives no tensor")
     found = function.function.autograd("logits", component=None, **values)
     if found is None:
         return failed(

@@ -3,7 +3,7 @@
 import numpy as np
 
 from rlprobe.verifier.measure.logprobs import distance
-from rlprobe.verifier.measure.scoring import TOLERANCE, quiet, scorer
+from rlprobe.verifier.measure.scoring import quiet, scorer
 from rlprobe.verifier.outcome import Check, Outcome, failed, not_applicable, passed
 from rlprobe.verifier.subject import Subject, shown
 
@@ -36,7 +36,7 @@ def run(subject: Subject) -> Outcome:
             for start, stop in parts:
                 wanted = score(ids[row : row + 1, start:stop])[0]
                 found = packed[row, start : stop - 1]
-                if distance(found, wanted) > TOLERANCE:
+                if distance(found, wanted) > score.tolerance:
                     return failed(
                         "score",
                         f"A sequence packed after {start} other tokens has scores off by up to"

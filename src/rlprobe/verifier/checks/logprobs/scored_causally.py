@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rlprobe.verifier.measure.scoring import TOLERANCE, quiet, scorer
+from rlprobe.verifier.measure.scoring import quiet, scorer
 from rlprobe.verifier.outcome import Check, Outcome, failed, passed
 from rlprobe.verifier.subject import Subject, shown
 
@@ -30,8 +30,14 @@ def run(subject: Subject) -> Outcome:
             early = np.abs(after - before)[0, : place - 1].max()
             beside = np.abs(after - before)[1:].max()
             own = abs(float(after[0, place - 1] - before[0, place - 1]))
-            if early > TOLERANCE or beside > TOLERANCE or own < 1e-7:
-                told = "earlier scores" if early > TOLERANCE else "scores of other rows" if beside > TOLERANCE else ""
+            if early > score.tolerance or beside > score.tolerance or own < 1e-7:
+                told = (
+                    "earlier scores"
+                    if early > score.tolerance
+                    else "scores of other rows"
+                    if beside > score.tolerance
+                    else ""
+                )
                 return failed(
                     "score",
                     f"Changing token {place} moves {told}."

@@ -29,11 +29,12 @@ def run(subject: Subject) -> Outcome:
     with quiet(score.model), np.errstate(over="ignore"):
         found = score(ids)[:, -1]
         total = float(np.exp(found).sum())
-    if found.max() > NEAR or abs(total - 1.0) > NEAR:
+    near = max(NEAR, score.tolerance)
+    if found.max() > near or abs(total - 1.0) > near:
         return failed(
             "score",
             f"The probabilities of all {score.vocabulary} next tokens sum to {total:.4g}"
-            + (f"; the highest score is {found.max():.3g}." if found.max() > NEAR else "."),
+            + (f"; the highest score is {found.max():.3g}." if found.max() > near else "."),
             expected="1, each score at most 0",
             got=shown(found),
             example={"ids": ids},

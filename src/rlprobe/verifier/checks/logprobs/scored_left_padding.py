@@ -3,7 +3,7 @@
 import numpy as np
 
 from rlprobe.verifier.measure.logprobs import distance
-from rlprobe.verifier.measure.scoring import TOLERANCE, quiet, scorer
+from rlprobe.verifier.measure.scoring import quiet, scorer
 from rlprobe.verifier.outcome import Check, Outcome, failed, not_applicable, passed, warned
 from rlprobe.verifier.subject import Subject, shown
 
@@ -37,7 +37,7 @@ def run(subject: Subject) -> Outcome:
                 wanted = score(ids[row : row + 1, widest - length :])[0]
                 found = together[row, widest - length :]
                 gap = distance(found, wanted)
-                if gap > TOLERANCE:
+                if gap > score.tolerance:
                     outcome = failed if side == "left" else warned
                     return outcome(
                         "score",

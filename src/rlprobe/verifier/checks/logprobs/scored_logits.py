@@ -2,7 +2,7 @@
 
 from rlprobe.recording.run import FloatArray, IntArray
 from rlprobe.verifier.measure.logprobs import distance
-from rlprobe.verifier.measure.scoring import TOLERANCE, quiet, scorer, seen_logits
+from rlprobe.verifier.measure.scoring import quiet, scorer, seen_logits
 from rlprobe.verifier.oracles.logprobs import chosen
 from rlprobe.verifier.outcome import Check, Outcome, failed, not_checkable, passed
 from rlprobe.verifier.subject import Subject, shown
@@ -33,7 +33,7 @@ def run(subject: Subject) -> Outcome:
             return not_checkable("the model's logits cannot be read while it scores")
         wanted = _wanted(logits, ids, temperature)
         gap = distance(found, wanted)
-        if gap > TOLERANCE / min(temperature, 1.0):
+        if gap > score.tolerance / min(temperature, 1.0):
             return failed(
                 "score",
                 f"At temperature {temperature:g}, scores are off by up to {gap:.3g} nats.",
@@ -61,4 +61,4 @@ def _fingerprint(logits: FloatArray, ids: IntArray, found: FloatArray, temperatu
     if logits.shape[1] == ids.shape[1]:
         mistakes["unshifted: the logits have seen the token"] = chosen(logits[:, 1:], ids[:, 1:], temperature)
         mistakes["the id is the one before"] = chosen(logits[:, :-1], ids[:, :-1], temperature)
-    return next((told for told, one in mistakes.items() if distance(found, one) < TOLERANCE), "")
+    return next((told for told, one in mistakes.items() if distance(found, one) < 1e-3), "")

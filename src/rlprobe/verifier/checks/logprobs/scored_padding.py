@@ -5,7 +5,7 @@ import numpy as np
 from rlprobe.recording.run import FloatArray, IntArray
 from rlprobe.verifier import inputs
 from rlprobe.verifier.measure.logprobs import distance
-from rlprobe.verifier.measure.scoring import TOLERANCE, Scorer, quiet, scorer
+from rlprobe.verifier.measure.scoring import Scorer, quiet, scorer
 from rlprobe.verifier.outcome import Check, Outcome, failed, not_applicable, passed
 from rlprobe.verifier.subject import Subject, shown
 
@@ -42,7 +42,7 @@ def run(subject: Subject) -> Outcome:
 def _compared(score: Scorer, alone: IntArray, found: FloatArray, padded: IntArray, mask: object) -> Outcome | None:
     wanted = score(alone)[0]
     gap = distance(found, wanted)
-    if gap <= TOLERANCE:
+    if gap <= score.tolerance:
         return None
     return failed(
         "score",

@@ -1,7 +1,7 @@
 """The scores of the last tokens are the same whether only they are asked for or all of them."""
 
 from rlprobe.verifier.measure.logprobs import distance
-from rlprobe.verifier.measure.scoring import TOLERANCE, quiet, scorer
+from rlprobe.verifier.measure.scoring import quiet, scorer
 from rlprobe.verifier.outcome import Check, Outcome, failed, not_applicable, passed
 from rlprobe.verifier.subject import Subject, shown
 
@@ -26,7 +26,7 @@ def run(subject: Subject) -> Outcome:
         whole = score(ids)
         for keep in (1, 2, 4):
             found = score(ids, keep=keep)
-            if distance(found, whole[:, -keep:]) > TOLERANCE:
+            if distance(found, whole[:, -keep:]) > score.tolerance:
                 return failed(
                     "score",
                     f"The last {keep} scores differ when only they are asked for.",

@@ -32,7 +32,7 @@ def run(subject: Subject) -> Outcome:
             ratio = float(np.exp(np.clip(new - old, -50, 50)).max())
             return failed(
                 "train_step",
-                f"In the first inner step old and new differ by up to {gap:.3g} nats a token: the ratio is {ratio:.4g}.",
+                f"In the first inner step old and new differ by up to {gap:.3g} nats: the ratio is {ratio:.4g}.",
                 expected=shown(old),
                 got=shown(new),
                 fingerprint=_fingerprint(subject, seen),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rlprobe.verifier.measure.scoring import TOLERANCE, quiet, scorer
+from rlprobe.verifier.measure.scoring import quiet, scorer
 from rlprobe.verifier.outcome import Check, Outcome, failed, passed
 from rlprobe.verifier.subject import Subject, shown
 
@@ -26,7 +26,7 @@ def run(subject: Subject) -> Outcome:
         score.model.train()
         first, second = score(ids), score(ids)
     gap = float(np.abs(first - second).max())
-    if gap > TOLERANCE:
+    if gap > score.tolerance:
         return failed(
             "score",
             f"Two forwards in training mode differ by up to {gap:.3g} nats a token.",
@@ -36,7 +36,7 @@ def run(subject: Subject) -> Outcome:
             fingerprint="dropout is on",
         )
     gap = float(np.abs(first - evaluated).max())
-    if gap > TOLERANCE:
+    if gap > score.tolerance:
         return failed(
             "score",
             f"Training and evaluation mode differ by up to {gap:.3g} nats a token.",

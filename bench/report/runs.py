@@ -70,6 +70,8 @@ def huge(folder: Path) -> Run:
     columns["entropy_mean"] = np.where(time < 0.7, 1.5, 1.5 * np.exp(-60 * (time - 0.7))) * (
         1 + 0.03 * random.normal(size=HUGE_ROWS)
     )
+    columns["kl_mean"] = 0.04 * time + 0.002 * np.abs(random.normal(size=HUGE_ROWS))
+    columns["learning_rate"] = 1e-6 * np.minimum(1, 20 * time)
     columns["reward_mean"] = 0.5 + 0.05 * random.normal(size=HUGE_ROWS)
     columns["grad_norm"][61_803] = 900.0
     columns["truncated_fraction"] = np.clip(0.05 + 0.02 * random.normal(size=HUGE_ROWS), 0, 1)

@@ -24,6 +24,8 @@ def samples(dossier: Dossier) -> str:
         return lines(('<section id="samples">', head, tag("p", how, class_="nothing"), "</section>"))
     count = f"{say.counted(found.rows, 'sample')} of {say.counted(found.steps, 'step')} are in the run"
     count += "; these stand behind the findings." if any(one.findings for one in found.exhibits) else "."
+    command = tag("code", text(f"rlprobe samples {say.argument(dossier.diagnosis.source)}"))
+    count += f" All of them: {command}."
     parts = [_exhibit(dossier, one) for one in found.exhibits]
     return lines(('<section id="samples">', head, tag("p", count, class_="hint"), *parts, "</section>"))
 

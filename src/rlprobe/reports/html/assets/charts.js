@@ -40,7 +40,19 @@ function valueScale(panel) {
       positive = positive && value > 0;
     }
   }
-  return positive ? { distr: 3 } : { distr: 4, asinh: largest * LINEAR_PART || 1 };
+  if (positive) return { distr: 3 };
+  return { distr: 4, asinh: largest * LINEAR_PART || 1, range: (chart, low, high) => (low < high ? [low, high] : [low - 1, high + 1]) };
+}
+
+/** Zero and the decades of a scale of both signs, from its linear part on. */
+function decades(scale, low, high) {
+  const ticks = low <= 0 && high >= 0 ? [0] : [];
+  const largest = Math.max(Math.abs(low), Math.abs(high));
+  for (let exponent = Math.ceil(Math.log10(scale.asinh)) + 1; 10 ** exponent <= largest; exponent++) {
+    for (const tick of [10 ** exponent, -(10 ** exponent)]) if (tick >= low && tick <= high) ticks.push(tick);
+  }
+  if (ticks.length < 2) ticks.push(...[low, high].map((end) => Number(end.toPrecision(3))));
+  return ticks.sort((one, other) => one - other);
 }
 
 function roomAround(low, high) {
@@ -50,14 +62,14 @@ function roomAround(low, high) {
 }
 
 function optionsOf(entry, series) {
-  const { panel, plot } = entry;
+  const { panel, plot } = entry, values = valueScale(panel);
   const axis = { stroke: colours.muted, font: `11px ${colours.font}`, grid: { stroke: colours.grid, width: 1 }, ticks: { show: false } };
   return {
     width: Math.max(plot.clientWidth, 120), height: plot.clientHeight, series,
-    scales: { x: { time: false, range: () => view.range || wholeRange() }, y: valueScale(panel) },
+    scales: { x: { time: false, range: () => view.range || wholeRange() }, y: values },
     axes: [
       { ...axis, size: 24, gap: 4, space: 60, values: (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? tickNumber(tick, "") : "")) },
-      { ...axis, size: 48, gap: 4, space: 28, values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : tickNumber(tick, panel.unit))) },
+      { ...axis, size: 48, gap: 4, space: 28, ...(values.distr === 4 && { splits: (chart, _, low, high) => decades(values, low, high), filter: (_, ticks) => ticks }), values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : tickNumber(tick, panel.unit))) },
     ],
     legend: { show: false }, padding: [6, 14, 0, 0],
     cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: false }, bind: { dblclick: () => () => { zoom(null); return null; } } },
@@ -135,6 +147,9 @@ function point(step, from) {
 /** Writes the values at the cursor, or the last ones, beside the panel's name. */
 function read(entry) {
   const told = entry.panel.curves.map((curve) => {
+    if (view.step !== null && curve.mx.length) { // a point is an extreme of its bucket: its mean says more
+      return `mean ${quantity(curve.my[nearest(curve.mx, view.step)], entry.panel.unit)}`;
+    }
     const place = view.step === null ? curve.x.length - 1 : nearest(curve.x, view.step);
     return place < 0 ? "–" : quantity(curve.y[place], entry.panel.unit);
   });

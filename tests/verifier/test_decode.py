@@ -310,3 +310,46 @@ def test_each_of_several_declared_ends_ends_a_mask(ends):
 
     assert _failing(completion_mask=knows_all, config={"eos_token_id": ends}) == []
     assert _failing(completion_mask=knows_one, config={"eos_token_id": ends}) == ["V516"]
+
+
+@pytest.mark.trl
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("kind", ["bytes", "words", "pieces"])
+@pytest.mark.parametrize("batch", [True, False])
+def test_tokenizers_of_every_library_kind_provoke_nothing(kind, batch):
+    tokenizers = pytest.importorskip("tokenizers")
+    transformers = pytest.importorskip("transformers")
+    texts = ["The answer is 42.", "<think>Two and two are four.</think>The answer is 7."] * 20
+    special = ["<pad>", "<s>", "</s>", "[UNK]"]
+    if kind == "bytes":
+        made = tokenizers.Tokenizer(tokenizers.models.BPE())
+        made.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+        made.decoder = tokenizers.decoders.ByteLevel()
+        alphabet = tokenizers.pre_tokenizers.ByteLevel.alphabet()
+        trainer = tokenizers.trainers.BpeTrainer(
+            vocab_size=400, special_tokens=special, initial_alphabet=alphabet, show_progress=False
+        )
+    elif kind == "words":
+        made = tokenizers.Tokenizer(tokenizers.models.WordPiece(unk_token="[UNK]"))
+        made.normalizer = tokenizers.normalizers.BertNormalizer(lowercase=True)
+        made.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+        made.decoder = tokenizers.decoders.WordPiece()
+        trainer = tokenizers.trainers.WordPieceTrainer(vocab_size=200, special_tokens=special, show_progress=False)
+    else:
+        made = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token="[UNK]"))
+        made.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace()
+        made.decoder = tokenizers.decoders.Metaspace()
+        trainer = tokenizers.trainers.BpeTrainer(vocab_size=300, special_tokens=special, show_progress=False)
+    made.train_from_iterator(texts, trainer)
+    wrapped = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=made, eos_token="</s>", pad_token="<pad>", bos_token="<s>", unk_token="[UNK]"
+    )
+
+    def decode(completion_ids, tokenizer):
+        return (tokenizer.batch_decode if batch else tokenizer.decode)(completion_ids, skip_special_tokens=True)
+
+    told = _results(decode=decode, tokenizer=wrapped)
+
+    assert [(one, result.outcome.statement) for one, result in told.items() if result.status == "fail"] == []
+    assert not [one for one in told.values() if "the check itself failed" in one.outcome.statement]
+    assert sum(result.status == "pass" for result in told.values()) >= 6

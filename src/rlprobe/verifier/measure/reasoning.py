@@ -1,5 +1,6 @@
 """What a decoder does with the reasoning of a completion: keeps it, or hands on what follows it."""
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,6 +10,7 @@ from rlprobe.verifier.subject import Subject
 
 Family = Literal["keep", "extract", "none"]
 REASONING, ANSWER = "Two and two are four.", "The answer is 42."
+_TAG = re.compile(r"</?\w+>")
 KNOWN = ("think", "thinking", "reasoning", "thought", "scratchpad", "analysis", "reason")
 
 
@@ -48,8 +50,12 @@ def contract(subject: Subject) -> Contract:
 
 
 def usable(used: Decoder, text: str) -> bool:
-    """Whether the decoder's tokenizer can spell the text at all."""
-    return used.tokenizer is None or used.tokenizer.faithful(text)
+    """Whether the decoder's tokenizer can spell the text at all: tags by special tokens too, the rest without any."""
+    if used.tokenizer is None:
+        return True
+    untagged = _TAG.sub("", text)
+    ordinary = used.tokenizer.decode(used.tokenizer.encode(untagged)).strip() == untagged.strip()
+    return ordinary and used.tokenizer.faithful(text)
 
 
 def _made(subject: Subject) -> Contract:

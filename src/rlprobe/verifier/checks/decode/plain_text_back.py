@@ -1,5 +1,7 @@
 """What a tokenizer encodes it gives back: no letter becomes another one, no byte of an encoded letter is dropped."""
 
+import unicodedata
+
 from rlprobe.verifier.decoding import decoder
 from rlprobe.verifier.measure.tokenizer import Tokenizer, described
 from rlprobe.verifier.outcome import Check, Outcome, failed, not_applicable, passed
@@ -29,7 +31,7 @@ def run(subject: Subject) -> Outcome:
         if any(one in spelt for one in (*UNKNOWN, *tokenizer.artefacts)) or not ids:
             continue
         bytes_alone = not text.isascii() and len(ids) >= len(text.encode())
-        if _comes_of(spelt, text) and not (bytes_alone and spelt.strip() != text):
+        if _comes_of(spelt, text) and not (bytes_alone and _bare(spelt) != _bare(text)):
             continue
         return failed(
             "tokenizer",
@@ -56,4 +58,9 @@ def _comes_of(spelt: str, text: str) -> bool:
 
 
 def _bare(text: str) -> str:
-    return "".join(text.lower().split())
+    """Lower case, without blanks and accents."""
+    return "".join(
+        one
+        for one in unicodedata.normalize("NFKD", text.lower())
+        if one.isprintable() and not one.isspace() and not unicodedata.combining(one)
+    )

@@ -197,21 +197,15 @@ def _span(node: Node) -> tuple[float, float]:
             (a, b), (c, d) = _span(left), _span(right)
             return max(a, c), min(b, d)
         case Pair(sign=sign, left=Name(name="step"), right=Number(value=value)):
-            return (
-                (low if sign in ("<", "<=") else value, high if sign in (">", ">=") else value)
-                if sign in _BOUNDS
-                else (low, high)
-            )
+            pass
         case Pair(sign=sign, left=Number(value=value), right=Name(name="step")):
-            return (
-                (low if sign in (">", ">=") else value, high if sign in ("<", "<=") else value)
-                if sign in _BOUNDS
-                else (low, high)
-            )
-    return low, high
+            sign = _MIRRORED.get(sign, sign)
+        case _:
+            return low, high
+    return (value if sign in (">", ">=", "==") else low, value if sign in ("<", "<=", "==") else high)
 
 
-_BOUNDS = ("<", "<=", ">", ">=", "==")
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 class _Best:

@@ -38,7 +38,9 @@ def speed(ours: Run, theirs: Run, names: Sequence[str]) -> Speed | None:
     courses = {name: pair for name in names if (pair := _courses(name, ours, theirs)) is not None}
     if not courses:
         return None
+    spreads = [float(np.var(pair[0][1])) + float(np.var(pair[1][1])) for pair in courses.values()]
     gaps = np.array([[_gap(pair, factor) for factor in GRID] for pair in courses.values()])
+    gaps /= np.array(spreads)[:, None]
     whole = gaps.mean(axis=0)
     unchanged = len(GRID) // 2
     if np.isnan(whole).all() or not whole[unchanged] > SAME:
@@ -80,12 +82,11 @@ def _course(run: Run, name: str) -> Course | None:
 
 
 def _gap(pair: tuple[Course, Course], factor: float) -> float:
-    """Mean squared gap over the variance of the two courses where they lie side by side; NaN where too little does."""
+    """Mean squared gap where the courses lie side by side; NaN where too little of them does."""
     (x, ours), (y, theirs) = pair
     end = min(float(x[-1]), float(y[-1]) * factor)
     if end < COVERED * float(x[-1]):
         return float("nan")
     inside = x <= end
     beside = np.interp(x[inside], y * factor, theirs)
-    spread = float(np.var(ours)) + float(np.var(theirs))
-    return float(np.mean((ours[inside] - beside) ** 2)) / spread
+    return float(np.mean((ours[inside] - beside) ** 2))

@@ -14,7 +14,6 @@ SCHEMA = "rlprobe.diff/1"
 
 def document(found: Comparison, findings: Sequence[FindingDifference]) -> Mapping[str, object]:
     """The whole comparison."""
-    fork, speed = found.fork, found.speed
     return {
         "schema": SCHEMA,
         "a": [_run(run) for run in found.ours],
@@ -22,11 +21,25 @@ def document(found: Comparison, findings: Sequence[FindingDifference]) -> Mappin
         "align": found.align,
         "conclusion": conclusion(found),
         "limits": limits(found),
-        "settings": [
-            {"name": each.name, "source": each.source, "a": each.ours, "b": each.theirs}
-            for each in found.settings.entries
-        ],
-        "settings_same": found.settings.same,
+        **_exact(found),
+        **_courses(found),
+        "prompts": {
+            "shared": found.prompts.shared,
+            "since_step": found.prompts.since,
+            "entries": [_prompt(each) for each in found.prompts.entries],
+        },
+        "findings": [_finding(each) for each in findings],
+        "compared": {"metrics": list(found.courses), "rows": found.rows},
+        "notes": found.notes,
+    }
+
+
+def _exact(found: Comparison) -> Mapping[str, object]:
+    """What needs no statistics."""
+    fork, settings = found.fork, found.settings
+    return {
+        "settings": [{"name": e.name, "source": e.source, "a": e.ours, "b": e.theirs} for e in settings.entries],
+        "settings_same": settings.same,
         "fork": None
         if fork is None
         else {
@@ -36,17 +49,21 @@ def document(found: Comparison, findings: Sequence[FindingDifference]) -> Mappin
             "metrics": fork.metrics,
             "compared": fork.compared,
         },
-        "schedules": [
-            {"metric": each.metric, "step": each.step, "a": each.ours, "b": each.theirs} for each in found.scheduled
-        ],
+        "schedules": [{"metric": e.metric, "step": e.step, "a": e.ours, "b": e.theirs} for e in found.scheduled],
         "not_finite": [
-            {"metric": each.metric, "step": each.step, "side": "a" if each.on_ours else "b"}
-            for each in found.not_finite
+            {"metric": e.metric, "step": e.step, "side": "a" if e.on_ours else "b"} for e in found.not_finite
         ],
+    }
+
+
+def _courses(found: Comparison) -> Mapping[str, object]:
+    """Where and how far the courses differ."""
+    pace = found.speed
+    return {
         "partings": [_parting(each) for each in found.partings],
         "speed": None
-        if speed is None
-        else {"factor": speed.factor, "explained": speed.explained, "metrics": speed.metrics},
+        if pace is None
+        else {"factor": pace.factor, "explained": pace.explained, "metrics": pace.metrics},
         "starts": [_level(each) for each in found.starts],
         "sides": [
             {
@@ -61,25 +78,18 @@ def document(found: Comparison, findings: Sequence[FindingDifference]) -> Mappin
             for each in found.sides
         ],
         "ends": [_level(each) for each in found.ends],
-        "prompts": {
-            "shared": found.prompts.shared,
-            "since_step": found.prompts.since,
-            "entries": [_prompt(each) for each in found.prompts.entries],
-        },
-        "findings": [
-            {
-                "id": each.id,
-                "subject": each.subject,
-                "severity": each.severity,
-                "title": each.title,
-                "onsets_a": each.ours,
-                "onsets_b": each.theirs,
-                "runs": each.runs,
-            }
-            for each in findings
-        ],
-        "compared": {"metrics": list(found.courses), "rows": found.rows},
-        "notes": found.notes,
+    }
+
+
+def _finding(each: FindingDifference) -> Mapping[str, object]:
+    return {
+        "id": each.id,
+        "subject": each.subject,
+        "severity": each.severity,
+        "title": each.title,
+        "onsets_a": each.ours,
+        "onsets_b": each.theirs,
+        "runs": each.runs,
     }
 
 

@@ -12,6 +12,8 @@ from rlprobe.doctor.finding import Arm, Severity
 from rlprobe.recording.metrics import Stage
 from rlprobe.recording.run import BoolArray, FloatArray, IntArray
 
+ABOUT = "about "  # begins the names of facts that point out a metric
+
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
@@ -118,7 +120,8 @@ class Judgement:
             reason lasts.
         since: row at which the present violation began, -1 where there is none; None lets the onset be fitted.
         subject: member of a family that it speaks of.
-        facts: numbers for the explanation, taken at the row of detection.
+        facts: numbers for the explanation, taken at the row of detection. One named ABOUT + metric that is above 0 says
+            that the finding speaks of that metric: it joins the subject and is told as evidence.
     """
 
     fires: BoolArray

@@ -10,7 +10,7 @@ from rlprobe.doctor.evidence.middle import middle
 from rlprobe.doctor.evidence.onset import EDGE, onset
 from rlprobe.doctor.finding import Confidence, Evidence, Finding, Reassurance, Remedy, Severity
 from rlprobe.doctor.normal import Normal
-from rlprobe.doctor.signature import Advice, Signature
+from rlprobe.doctor.signature import ABOUT, Advice, Signature
 from rlprobe.doctor.tracking import Episode
 from rlprobe.recording.metrics import find
 from rlprobe.recording.run import FloatArray, Run
@@ -20,6 +20,7 @@ LOOK_BACK = 150  # observations before detection in which the onset is looked fo
 LOOK_AHEAD = 30  # observations after detection that still sharpen it
 LEVEL_ROWS = 8  # observations that a level before or after is the median of
 BULK = 0.05  # fraction of the values at either end that do not make the bulk when an onset is fitted
+NAMED = 3  # metrics that a subject names; the evidence holds them all
 DRAWN = 24  # levels of a sparkline
 DRAWN_POINTS = 25  # values at most that each of them is the median of
 
@@ -67,7 +68,7 @@ def evidence(
 ) -> tuple[Evidence, ...]:
     """One line for every shown metric that the run has."""
     out = []
-    for name in (resolve(shown, subject) for shown in signature.shows):
+    for name in _about(episode) or tuple(resolve(shown, subject) for shown in signature.shows):
         where, values = rows.observed(name)
         if len(where) == 0:
             continue
@@ -142,6 +143,9 @@ def finding(
     """The finding of one episode, not yet placed in an incident: root, relation and consequence_of are causes.py's."""
     began = beginning(signature, episode, subject, rows)
     lines = evidence(signature, episode, began, subject, rows)
+    if about := _about(episode):
+        rest = f" and {len(about) - NAMED} more" if len(about) > NAMED else ""
+        subject = f"{subject}: {', '.join(about[:NAMED])}{rest}"
     step = rows.first_step(began.row)
     name = signature.id if subject is None else f"{signature.id}[{subject}]"
     recovered = episode.recovered is not None and not signature.lasting
@@ -206,6 +210,13 @@ def numeral(value: float | None) -> str:
     if size >= 6 or size < -3:
         return f"{value:.2e}"
     return f"{value:.3g}" if size < 3 else f"{value:.0f}"
+
+
+def _about(episode: Episode) -> tuple[str, ...]:
+    """Metrics that a judgement pointed out at the row of detection."""
+    return tuple(
+        name.removeprefix(ABOUT) for name, value in episode.facts.items() if name.startswith(ABOUT) and value > 0
+    )
 
 
 def _explanation(text: str, episode: Episode, lines: tuple[Evidence, ...], step: int, subject: str | None) -> str:

@@ -61,7 +61,9 @@ def test_lengths_below_the_cap_take_truncation_back_and_are_told_as_a_contradict
     )
     assert not _found(run, "TRUNCATION_STARVE")
     assert not _found(run, "NO_EOS")
-    assert [one.subject for one in _alarms(run, "METRIC_GAP")] == ["contradictory"]
+    assert [one.subject for one in _alarms(run, "METRIC_GAP")] == [
+        "contradictory: completion_tokens_mean, truncated_fraction"
+    ]
 
 
 def test_a_length_that_meets_its_own_largest_value_again_and_again_is_a_cap() -> None:

@@ -106,7 +106,8 @@ def test_a_metric_that_stops_is_told_from_its_last_row_on() -> None:
     entropy = _flat(1.0, 0.05)
     entropy[50:] = np.nan
     (one,) = _found(columns_run({"entropy_mean": entropy, "reward_mean": _flat(0.5, 0.05, 1)}), "METRIC_GAP")
-    assert (one.subject, one.onset_step) == ("missing", 50)
+    assert (one.subject, one.onset_step) == ("missing: entropy_mean", 50)
+    assert [line.metric for line in one.evidence] == ["entropy_mean"]
 
 
 def test_a_metric_of_every_tenth_row_is_not_missing_in_between() -> None:
@@ -131,7 +132,7 @@ def test_a_frozen_metric_is_told_while_the_run_goes_on_and_not_when_all_stands_s
     reward = _flat(0.5, 0.05, 1)
     reward[50:] = 0.0
     still = columns_run({"entropy_mean": entropy, "reward_mean": reward})
-    assert [(one.subject, one.onset_step) for one in _found(lively, "METRIC_GAP")] == [("frozen", 51)]
+    assert [(one.subject, one.onset_step) for one in _found(lively, "METRIC_GAP")] == [("frozen: entropy_mean", 51)]
     assert not [one for one in _found(still, "METRIC_GAP") if one.status == "active"]
 
 
@@ -142,12 +143,14 @@ def test_rounded_values_that_repeat_are_not_frozen() -> None:
 
 def test_a_mean_above_its_maximum_is_a_contradiction() -> None:
     run = columns_run({"completion_tokens_mean": _flat(300.0, 3.0), "completion_tokens_max": _flat(200.0)})
-    assert [one.subject for one in _found(run, "METRIC_GAP")] == ["contradictory"]
+    assert [one.subject for one in _found(run, "METRIC_GAP")] == [
+        "contradictory: completion_tokens_mean, completion_tokens_max"
+    ]
 
 
 def test_reinforcement_learning_without_any_reward_is_told_and_preference_training_is_not() -> None:
     columns = {"kl_mean": course(0.0, 0.03, ROWS), "loss": _flat(0.5, 0.05)}
-    assert [one.subject for one in _found(columns_run(columns), "METRIC_GAP")] == ["missing"]
+    assert [one.subject for one in _found(columns_run(columns), "METRIC_GAP")] == ["missing: reward_mean"]
     assert not _found(columns_run(columns, algorithm="dpo"), "METRIC_GAP")
 
 

@@ -237,3 +237,15 @@ def test_drift_at_one_position_counts_from_the_first_step_or_unpaid() -> None:
     assert one.subject == "0"
     assert _alarms(columns_run({**late, "reward_mean": FLAT_REWARD}, steps=STEPS), "REF_POLICY_DRIFT_ASYMMETRY")
     assert not _found(columns_run({**late, "reward_mean": RISING_REWARD}, steps=STEPS), "REF_POLICY_DRIFT_ASYMMETRY")
+
+
+def test_entropy_that_is_gone_below_full_marks_is_told_without_the_best_sample_and_mastery_is_not() -> None:
+    gone = {"entropy_mean": np.maximum(course(1.0, -1.0, 160), 0.03), "reward_std_batch": course(0.5, 0.48, 160)}
+    silent = {"zero_variance_group_fraction": np.minimum(course(0.3, 1.5, 160), 0.9)}
+
+    def rising(to: float) -> dict[str, FloatArray]:
+        return {"reward_mean": np.minimum(course(0.2, 2 * to, 160), to) + course(0, 0, 160, noise=0.01)}
+
+    assert _alarms(columns_run(gone | silent | rising(0.55)), "ENTROPY_COLLAPSE")
+    assert not _found(columns_run(gone | silent | rising(0.95)), "ENTROPY_COLLAPSE")
+    assert not _found(columns_run(gone | rising(0.55)), "ENTROPY_COLLAPSE")

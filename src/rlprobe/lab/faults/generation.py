@@ -30,7 +30,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         name="cap-short",
         description="The length cap is shorter than a whole answer.",
-        signatures=("TRUNCATION_STARVE",),
+        signatures=("TRUNCATION_STARVE", "REWARD_COMPONENT_DEAD"),
         recipe=replace(BASE, sampling=replace(BASE.sampling, cap=4)),
     ),
     Fault(

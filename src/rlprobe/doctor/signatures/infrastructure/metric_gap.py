@@ -6,7 +6,7 @@ import numpy as np
 
 from rlprobe.doctor.derived import at_the_cap
 from rlprobe.doctor.rows import Rows
-from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
+from rlprobe.doctor.signature import ABOUT, Advice, Judgement, Signature, Threshold
 from rlprobe.recording.metrics import find
 from rlprobe.recording.run import BoolArray, FloatArray, IntArray
 
@@ -39,7 +39,7 @@ SIGNATURE = Signature(
         Threshold("cut", 0.9, "fraction of completions", "counted as cut although lengths lie far below the cap", 0, 1),
     ),
     title="Metrics stop, freeze or contradict each other",
-    explanation="Metrics are {subject} from step {onset} on ({count} of those that tell a run's health): what they say is not what happens.",
+    explanation="Metrics are {subject}, from step {onset} on: what they say is not what happens.",
     record="Log every metric in every row, from the step that it belongs to.",
     remedies=(
         Advice(text="Look for an exception in the process or callback that logs these metrics."),
@@ -53,16 +53,17 @@ SIGNATURE = Signature(
 
 def judge(rows: Rows) -> tuple[Judgement, ...]:
     """Fires per kind of gap when at least one metric shows it."""
+    missing = [((name,), _stopped(rows, name)) for name in REGULAR]
     return (
-        _told(rows, "missing", [_stopped(rows, name) for name in REGULAR] + [_rewardless(rows)]),
-        _told(rows, "frozen", [_frozen(rows, name) for name in CONTINUOUS]),
+        _told(rows, "missing", [*missing, (("reward_mean",), _rewardless(rows))]),
+        _told(rows, "frozen", [((name,), _frozen(rows, name)) for name in CONTINUOUS]),
         _told(rows, "contradictory", _contradictions(rows)),
     )
 
 
-def _told(rows: Rows, subject: str, begins: list[IntArray]) -> Judgement:
-    """One judgement of metrics given the rows at which each went wrong, -1 where it is well."""
-    began = np.array(begins)
+def _told(rows: Rows, subject: str, begins: list[tuple[tuple[str, ...], IntArray]]) -> Judgement:
+    """One judgement of metrics given their names and the rows at which each went wrong, -1 where it is well."""
+    began = np.array([rows_of for _, rows_of in begins])
     wrong = began >= 0
     fires: BoolArray = np.asarray(wrong.any(axis=0))
     return Judgement(
@@ -70,8 +71,18 @@ def _told(rows: Rows, subject: str, begins: list[IntArray]) -> Judgement:
         fires=fires,
         log_evidence=rows.exact(fires),
         since=np.where(fires, np.where(wrong, began, 2**62).min(axis=0), -1),
-        facts={"count": wrong.sum(axis=0).astype(np.float64)},
+        facts={"count": wrong.sum(axis=0).astype(np.float64)} | _pointed(begins),
     )
+
+
+def _pointed(begins: list[tuple[tuple[str, ...], IntArray]]) -> dict[str, FloatArray]:
+    """Facts that point out each metric where something is wrong with it."""
+    pointed: dict[str, FloatArray] = {}
+    for names, began in begins:
+        for name in names:
+            before = pointed.get(ABOUT + name, np.zeros(len(began)))
+            pointed[ABOUT + name] = np.maximum(before, (began >= 0).astype(np.float64))
+    return pointed
 
 
 def _stopped(rows: Rows, name: str) -> IntArray:
@@ -125,23 +136,24 @@ def _precise(x: FloatArray) -> BoolArray:
     return np.asarray((x != 0) & (np.abs(x * size - np.round(x * size)) > 1e-6), dtype=bool)
 
 
-def _contradictions(rows: Rows) -> list[IntArray]:
-    """For each law that metrics must obey, the (n,) row since which it has been broken, else -1."""
-    broken: list[tuple[str, BoolArray, BoolArray]] = []
+def _contradictions(rows: Rows) -> list[tuple[tuple[str, ...], IntArray]]:
+    """For each law that metrics must obey, its metrics and the (n,) row since which it has been broken, else -1."""
+    broken: list[tuple[tuple[str, ...], str, BoolArray, BoolArray]] = []
     for low, high in ORDERED:
         a, b = rows.series(low), rows.series(high)
         slack = TOLERANCE * np.maximum(np.abs(a.values), np.abs(b.values)) + 1e-6
-        broken.append((f"{low} {high}", a.values > b.values + slack, a.fresh & b.fresh))
+        broken.append(((low, high), f"{low} {high}", a.values > b.values + slack, a.fresh & b.fresh))
     for name, side in product(BOUNDED, ("low", "high")):
         metric, series = find(name), rows.series(name)
         bound = None if metric is None else getattr(metric, side)
         if bound is not None:
             beyond = series.values < bound - TOLERANCE if side == "low" else series.values > bound + TOLERANCE
-            broken.append((f"{name} {side}", beyond, series.fresh))
+            broken.append(((name,), f"{name} {side}", beyond, series.fresh))
     cut = rows.series("truncated_fraction")
     short = ~at_the_cap(rows, rows.mean("truncated_fraction", 20), 20) & (rows.observations("truncated_fraction") >= 20)
-    broken.append(("cut", short & (rows.mean("truncated_fraction", 20) >= rows.limit("cut")), cut.fresh))
-    return [_lasting(rows, *one) for one in broken]
+    lengths = ("truncated_fraction", "completion_tokens_mean")
+    broken.append((lengths, "cut", short & (rows.mean("truncated_fraction", 20) >= rows.limit("cut")), cut.fresh))
+    return [(names, _lasting(rows, key, wrong, fresh)) for names, key, wrong, fresh in broken]
 
 
 def _lasting(rows: Rows, key: str, broken: BoolArray, fresh: BoolArray) -> IntArray:

@@ -36,6 +36,9 @@ SIGNATURE = Signature(
         ),
         Threshold("back", 2.0, "times the smallest loss so far", "a loss below it again has recovered"),
         Threshold("gain", 2.0, "standard errors", "a reward that rises by more than this makes the loss grow"),
+        Threshold(
+            "beyond", 10.0, "times either bound", "so far out the advantages are the critic's error and nothing else"
+        ),
         Threshold("explained", 0.0, "fraction of variance", "below it a constant would predict better", low=-10.0),
         Threshold("penalty", 2.0, "times the reward's range", "a KL penalty above it explains the loss"),
     ),
@@ -65,12 +68,16 @@ def judge(rows: Rows) -> Judgement:
     up = rows.level("climbed", climbed, loss.fresh)
     blind = _blind(rows)
     penalty = abs(reward - rows.smooth("reward_with_kl_mean", WINDOW)) > rows.limit("penalty") * spread
+    beyond = rows.limit("beyond")
+    far = rows.smooth("value_mean", WINDOW) - reward
+    lost = (abs(far) > beyond * rows.limit("distance") * spread) | (climb > beyond * rows.limit("climb"))
     still = rows.recent("still", away, value.fresh, width=WINDOW) > 0.5
     unpaid = ~(rows.change("reward_mean").z > rows.limit("gain"))
     fires = ((off >= rows.alarm) & still) | ((up >= rows.alarm) & climbed & unpaid) | blind
     return Judgement(
         fires=fires & ~penalty,
         holds=(still | (climb > rows.limit("back")) | blind) & ~penalty,
+        critical=lost & ~penalty,
         log_evidence=off.clip(min=up).clip(min=rows.alarm),
     )
 

@@ -1,8 +1,10 @@
 """Exploration is exhausted before the reward is achieved: token entropy falls to a few percent of its start."""
 
+import numpy as np
+
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
-from rlprobe.doctor.silence import answered
+from rlprobe.doctor.silence import answered, silent_groups
 from rlprobe.recording.run import BoolArray
 
 START = (
@@ -37,6 +39,13 @@ SIGNATURE = Signature(
             0.8,
             "fraction of the reward range seen so far",
             "a mean reward this close to the best sample's has been achieved and may be certain",
+        ),
+        Threshold(
+            "silent",
+            0.75,
+            "fraction of groups without reward spread",
+            "where no sample's best reward is logged: of a reward from 0 to 1 that stands short of it",
+            high=1.0,
         ),
         Threshold("gain", 2.0, "standard errors", "reward above its start by less than this has not risen"),
     ),
@@ -73,12 +82,25 @@ def judge(rows: Rows) -> Judgement:
     best, worst = rows.highest("reward_max"), rows.lowest("reward_min")
     short = rows.smooth("reward_mean") - worst < rows.limit("achieved") * (best - worst)
     blind = rows.observations("reward_mean") >= 1
-    short = short & ~_rising(rows)
+    short = (short | np.isnan(best - worst) & _stuck(rows)) & ~_rising(rows)
     open_end = ~answered(rows)  # a reward that was put on another scale says nothing of what is still to gain
     fires = (
         (evidence >= rows.alarm) & rows.measured("entropy_mean") & open_end & ((low & flat) | (gone & (short | ~blind)))
     )
     return Judgement(fires=fires, holds=low, log_evidence=evidence)
+
+
+def _stuck(rows: Rows) -> BoolArray:
+    """(n,) without the best sample's reward: a reward from 0 to 1 is short of 1, and most groups have one answer.
+
+    Mastery of such a reward ends near 1; a policy that is certain below it solves some prompts always and others never.
+    """
+    unit = (rows.lowest("reward_mean") >= 0.0) & (rows.highest("reward_mean") <= 1.0)
+    silent = silent_groups(rows)
+    certain = rows.recent("silent", silent.values, silent.fresh, width=2 * STRETCH) >= rows.limit("silent")
+    apart = rows.smooth("reward_std_batch") > 0  # whole batches of one reward are the matter of other signatures
+    stuck: BoolArray = unit & (rows.smooth("reward_mean") < rows.limit("achieved")) & certain & apart
+    return stuck
 
 
 def _rising(rows: Rows) -> BoolArray:

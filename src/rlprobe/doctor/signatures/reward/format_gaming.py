@@ -42,10 +42,12 @@ SIGNATURE = Signature(
         Threshold("spread", 0.55, "fraction of the starting spread", "as above, for logs without groups", high=1.0),
         Threshold(
             "lost",
-            4.0,
-            "standard errors",
-            "a function that scores the answers and lies this far below its start, while the reward did not fall, was traded",
+            0.4,
+            "of the starting level",
+            "a function that scores the answers and lost this much, while the reward did not fall, was traded away",
+            high=1.0,
         ),
+        Threshold("fall", 6.0, "standard errors", "between the best block of rows of such a function and the newest"),
         Threshold(
             "solved",
             0.5,
@@ -107,8 +109,12 @@ def _traded(rows: Rows, easy: str, hard: str) -> BoolArray:
     """(n,) whether a function that scores the answers has fallen, and the reward has not: the easy one paid for it."""
     if _scores_answers(easy) or not _scores_answers(hard):
         return np.zeros(len(rows), dtype=bool)
-    paid = ~(rows.change("reward_mean").z < 0) & (rows.change(easy).late > rows.change(easy).early)
-    return (rows.change(hard).z <= -rows.limit("lost")) & paid
+    answers, gained = rows.change(hard), rows.change(easy)
+    paid = ~(rows.change("reward_mean").z < 0) & (gained.late > gained.early)
+    lost = (rows.fall(hard).z >= rows.limit("fall")) & (
+        answers.early - answers.late >= rows.limit("lost") * np.abs(answers.early)
+    )
+    return rows.recent(f"lost {easy} {hard}", lost & paid, rows.series(hard).fresh, width=TRADED_ROWS) >= NEARLY
 
 
 def _scores_answers(name: str) -> bool:

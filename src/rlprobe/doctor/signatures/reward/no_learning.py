@@ -7,6 +7,8 @@ from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
 from rlprobe.doctor.silence import full, silent_groups
 from rlprobe.recording.run import BoolArray, FloatArray
 
+UNBORNE = 4.0  # standard errors of a rise of the reward that noise gives in one run of twenty, looked at often
+FORGOTTEN = 6.0  # standard errors by which right answers have become fewer beyond doubt
 MEDIAN = 15  # rows that a robust level is the median of
 WILD = 5.0  # of the starting spread; noise beyond it comes from single wild rows
 TIED = (
@@ -92,7 +94,9 @@ def judge(rows: Rows) -> Judgement:
     reward = rows.series("reward_mean")
     change = rows.change("reward_mean")
     flat = (np.abs(change.z) < rows.limit("gain")) & ~_lifted(rows)  # a reward that falls has another name
-    flat &= ~(rows.change("accuracy_fraction").z >= rows.limit("gain"))  # learned, under a reward that hides it
+    right = rows.change("accuracy_fraction").z
+    flat |= (np.abs(change.z) < UNBORNE) & (right <= -FORGOTTEN)  # a rise within the noise that answers contradict
+    flat &= ~(right >= rows.limit("gain"))  # learned, under a reward that hides it
     alone = change.count * _independent(rows) >= rows.limit("rows_alone") * (1 - TIED) / (1 + TIED)
     alone &= change.count >= rows.limit("rows_alone")
     witness = (change.count >= rows.limit("rows")) & (_cut(rows) | _silent(rows) | _powerless(rows))

@@ -71,7 +71,7 @@ def _told(rows: Rows, subject: str, begins: list[tuple[tuple[str, ...], IntArray
         fires=fires,
         log_evidence=rows.exact(fires),
         since=np.where(fires, np.where(wrong, began, 2**62).min(axis=0), -1),
-        facts={"count": wrong.sum(axis=0).astype(np.float64)} | _pointed(begins),
+        facts=_pointed(begins),
     )
 
 

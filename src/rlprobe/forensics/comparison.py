@@ -111,7 +111,7 @@ def compare(ours: Sequence[Run], theirs: Sequence[Run], *, align: Align = "step"
         factor = None  # what parts along the stretched axis too is no matter of pace
     starts = [each for name, pair in pairs if (each := start_difference(name, pair)) is not None] if not forked else []
     sides = tuple(side_differences(ours, theirs, names))
-    since = min([each.parting.step for each in partings] + [each.steps[0] for each in sides], default=None)
+    since = min([each.parting.step for each in partings[:1]] + [each.steps[0] for each in sides], default=None)
     return Comparison(
         ours=tuple(ours),
         theirs=tuple(theirs),
@@ -161,7 +161,21 @@ def _mean_pair(name: str, ours: Sequence[Run], theirs: Sequence[Run], align: Ali
 def _partings(pairs: Sequence[tuple[str, Beside]]) -> tuple[Parted, ...]:
     least = threshold(len(pairs), max((len(pair) for _, pair in pairs), default=1))
     found = [Parted(metric=name, parting=each) for name, pair in pairs if (each := parting(pair, least=least))]
-    return tuple(sorted(found, key=lambda each: (each.parting.step, -each.parting.z)))
+    return _in_order(found)
+
+
+def _in_order(found: Sequence[Parted]) -> tuple[Parted, ...]:
+    """By step; of those whose intervals leave open which was first, the one whose step is known best comes first."""
+    if not found:
+        return ()
+    earliest = min(each.parting.interval[1] for each in found)
+
+    def rank(each: Parted) -> tuple[float, ...]:
+        low, high = each.parting.interval
+        first = low <= earliest
+        return (not first, high - low if first else 0, each.parting.step, -each.parting.z)
+
+    return tuple(sorted(found, key=rank))
 
 
 def _shared_by_side(each: Parted, ours: Sequence[Run], theirs: Sequence[Run]) -> bool:

@@ -11,6 +11,7 @@ from rlprobe.recording.run import FloatArray
 
 START = 20  # first rows that are compared, before training has carried the runs anywhere
 FEWEST_START = 10  # rows of it; fewer say nothing of their own noise
+INDEPENDENT = 4.0  # rows that remember nothing of each other, at least as many as say what a mean is worth
 CLEAR = 8.0  # standard errors, the gap's own autocorrelation allowed for
 LARGE = 3.0  # standard deviations of one row's noise; a smaller difference at the start is none
 END = 0.1  # fraction of the rows that make the end
@@ -46,6 +47,8 @@ def start_difference(name: str, pair: Beside) -> LevelDifference | None:
     gap = pair.theirs - pair.ours
     first = gap[:rows]
     phi = _autocorrelation(gap - _course(gap))
+    if rows * (1.0 - phi) / (1.0 + phi) < INDEPENDENT:
+        return None
     variance = float(np.var(first, ddof=1)) * (1.0 + phi) / (1.0 - phi)
     size, level = abs(float(first.mean())), float(np.mean(np.abs(pair.ours[:rows])))
     floor = 1e-9 + 1e-3 * level

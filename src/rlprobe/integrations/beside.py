@@ -11,8 +11,6 @@ import sys
 import threading
 from pathlib import Path
 
-import rlprobe
-
 log = logging.getLogger("rlprobe")
 
 LOG = "guardian.log"  # in the run's directory: what the watch prints
@@ -79,7 +77,7 @@ class Guardian:
 
 def _environment() -> dict[str, str]:
     """This process's variables; a checkout that is not installed is named, since -P leaves out the current folder."""
-    home = Path(rlprobe.__file__).resolve().parents[1]
+    home = Path(__file__).resolve().parents[2]
     variables = dict(os.environ)
     if home.name not in ("site-packages", "dist-packages"):
         variables["PYTHONPATH"] = os.pathsep.join(filter(None, (str(home), variables.get("PYTHONPATH"))))

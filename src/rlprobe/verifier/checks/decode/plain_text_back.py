@@ -3,7 +3,6 @@
 import unicodedata
 
 from rlprobe.verifier.decoding import decoder
-from rlprobe.verifier.measure.tokenizer import Tokenizer, described
 from rlprobe.verifier.outcome import Check, Outcome, failed, not_applicable, passed
 from rlprobe.verifier.subject import Subject
 
@@ -14,7 +13,7 @@ CHECK = Check(
     title="a tokenizer gives back the text that it encoded",
     stage="decode",
     category="string processing",
-    needs=("tokenizer|decode",),
+    needs=("decode",),
     fix="Decode by the table that encodes; join all bytes of a text before turning them into letters.",
     causes=("GIBBERISH", "DECODE_MISMATCH"),
 )
@@ -22,9 +21,9 @@ CHECK = Check(
 
 def run(subject: Subject) -> Outcome:
     """Plain texts through the tokenizer alone; letters that it lacks, their case and blanks apart."""
-    tokenizer = _tokenizer(subject)
-    if tokenizer is None:
-        return not_applicable("no tokenizer is involved")
+    tokenizer = decoder(subject).tokenizer
+    if tokenizer is None or tokenizer.ours:
+        return not_applicable("no tokenizer of yours is involved")
     for text in TEXTS:
         ids = tokenizer.encode(text)
         spelt = tokenizer.decode(ids, skip=False)
@@ -42,13 +41,6 @@ def run(subject: Subject) -> Outcome:
             fingerprint="bytes of a letter are dropped" if bytes_alone else "other letters come back",
         )
     return passed()
-
-
-def _tokenizer(subject: Subject) -> Tokenizer | None:
-    if subject.has("decode"):
-        found = decoder(subject).tokenizer
-        return None if found is not None and found.ours else found
-    return described(subject.pipeline.tokenizer)
 
 
 def _comes_of(spelt: str, text: str) -> bool:

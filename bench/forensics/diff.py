@@ -23,6 +23,8 @@ from rlprobe.recording.run import Batch, BoolArray, FloatArray, IntArray, Manife
 STEPS = 240  # of a lab run; a fault sets in behind the first half
 ROWS, METRICS = 400, 40  # of a simulated pair
 PHIS = (0.3, 0.6, 0.9)
+OTHERS = ("healthy-slow", "healthy-decay", "healthy-no-kl")  # recipes that differ from healthy-grpo in one setting
+POWER_SEEDS = 3  # of each fault
 DELAYS = (10, 15, 20, 30, 40, 60, 80, 120)  # steps behind a fault after which the runs are compared
 
 
@@ -163,16 +165,20 @@ def _row(name: str, comparisons: Iterator[Comparison]) -> None:
 
 
 def _several(held: dict[str, list[Run]]) -> None:
-    """Healthy runs of one recipe as two sides of two; and one recipe against another."""
-    print("\n| two runs a side | comparisons | sides told to differ | courses told to part |\n|---|---|---|---|")
+    """Healthy runs of one recipe as two sides; and one recipe against others that differ in one setting."""
+    print("\n| several runs a side | runs a side | comparisons | sides told to differ | courses told to part |")
+    print("|---|---|---|---|---|")
     alike = [compare(runs[:2], runs[2:4]) for runs in held.values() if len(runs) >= 4]
-    slower = [
-        compare(held["healthy-grpo"][:2], held[name][:2]) for name in ("healthy-slow", "healthy-decay", "healthy-no-kl")
-    ]
-    for name, found in (("one recipe, lab", alike), ("another recipe, lab", slower)):
-        if found:
-            sides, parted = (sum(map(bool, each)) for each in zip(*((f.sides, f.partings) for f in found), strict=True))
-            print(f"| {name} | {len(found)} | {sides} | {parted} |", flush=True)
+    _sides_row("one recipe, lab", 2, alike)
+    most = min(4, len(held["healthy-grpo"]))
+    for count in sorted({2, most}):
+        found = [compare(held["healthy-grpo"][:count], held[name][:count]) for name in OTHERS]
+        _sides_row(f"healthy-grpo and {', '.join(OTHERS)}", count, found)
+
+
+def _sides_row(name: str, count: int, found: Sequence[Comparison]) -> None:
+    told = [sum(bool(each.sides) for each in found), sum(bool(each.partings) for each in found)]
+    print(f"| {name} | {count} | {len(found)} | {told[0]} | {told[1]} |", flush=True)
 
 
 def _power(healthy: Sequence[Run], folder: Path | None) -> None:
@@ -181,7 +187,7 @@ def _power(healthy: Sequence[Run], folder: Path | None) -> None:
         "\n| fault at half of the run | seed | told | step told less its true step, median | steps until told, median |"
     )
     print("|---|---|---|---|---|")
-    totals, seeds = np.zeros(2, dtype=int), min(4, len(healthy))
+    totals, seeds = np.zeros(2, dtype=int), min(POWER_SEEDS, len(healthy))
     onset = STEPS // 2 + 1
     for name, recipe in FAULTS.items():
         faulty = [trained(name, recipe, seed, folder) for seed in range(seeds)]

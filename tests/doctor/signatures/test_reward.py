@@ -270,3 +270,15 @@ def test_a_policy_stands_still_only_where_its_distance_does_not_just_dip(seed: i
     assert any(np.median(dip[row - 14 : row + 1]) < 5e-4 for row in range(60, ROWS))
     assert not _found(columns_run({"reward_mean": reward, "kl_mean": dip}), "NO_LEARNING")
     assert _alarms(columns_run({"reward_mean": reward, "kl_mean": still}), "NO_LEARNING")
+
+
+def test_length_that_rises_with_the_reward_and_not_with_the_task_is_told_without_the_correlation() -> None:
+    grown = {
+        "reward_mean": course(0.2, 0.9, ROWS, noise=0.03),
+        "completion_tokens_mean": course(100, 400, ROWS, noise=10),
+    }
+    flat, rising = {"accuracy_fraction": _flat(0.3)}, {"accuracy_fraction": course(0.2, 0.6, ROWS, noise=0.03)}
+
+    assert _alarms(columns_run(grown | flat), "REWARD_HACK_LENGTH")
+    assert not _found(columns_run(grown | rising), "REWARD_HACK_LENGTH")
+    assert not _found(columns_run(grown), "REWARD_HACK_LENGTH")

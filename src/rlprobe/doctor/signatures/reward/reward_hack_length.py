@@ -6,14 +6,18 @@ import numpy as np
 
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
-from rlprobe.recording.run import FloatArray
+from rlprobe.recording.run import BoolArray, FloatArray
 
 SIGNATURE = Signature(
     id="REWARD_HACK_LENGTH",
     stage="reward",
     severity="warning",
     arm="level",
-    requires=("length_reward_correlation", "completion_tokens_mean", "reward_mean"),
+    requires=(
+        "length_reward_correlation|true_reward_mean|accuracy_fraction|evaluation_score/",
+        "completion_tokens_mean",
+        "reward_mean",
+    ),
     helps=("true_reward_mean", "accuracy_fraction", "evaluation_score/", "truncated_fraction"),
     shows=(
         "completion_tokens_mean",
@@ -33,6 +37,13 @@ SIGNATURE = Signature(
         ),
         Threshold("growth", 1.3, "of the starting length", "shorter growth costs little"),
         Threshold(
+            "rise",
+            6.0,
+            "standard errors",
+            "without that correlation: reward and length have both risen by as much while a score of the task stayed",
+        ),
+        Threshold("longer", 1.5, "of the starting length", "the growth asked for without that correlation"),
+        Threshold(
             "truth",
             1.0,
             "standard errors",
@@ -46,8 +57,8 @@ SIGNATURE = Signature(
         ),
     ),
     title="Reward is bought with length",
-    explanation="Completions grew to {after} tokens from {before} before step {onset}; within groups longer ones get more reward (rank correlation "
-    "{correlation}), and no score of the task itself has risen with it.",
+    explanation="Completions grew to {after} tokens from {before} before step {onset}; longer ones get more reward, "
+    "and no score of the task itself has risen with it: they are {growth} times as long.",
     record="Log the rank correlation of length and reward within groups as length_reward_correlation.",
     remedies=(
         Advice(
@@ -70,20 +81,34 @@ def judge(rows: Rows) -> Judgement:
     """Fires when longer answers have been paid better for many rows, answers have grown, and the task has not."""
     pay = rows.series("length_reward_correlation")
     paid = pay.values > rows.limit("correlation")
-    evidence = rows.level("paid", paid, pay.fresh)
     usual = rows.recent_median("usual", pay.values, pay.fresh, width=9)
     length, start = rows.smooth("completion_tokens_mean", 9), rows.baseline("completion_tokens_mean").level
     grown = length >= rows.limit("growth") * start
-    bought = (usual > rows.limit("correlation")) & grown & (rows.change("reward_mean").z > 0)
     highest, lowest = _task(rows)
     earned = highest >= rows.limit("truth")
+    together = _together(rows, length, start, highest)
+    bought = (usual > rows.limit("correlation")) & grown & (rows.change("reward_mean").z > 0)
+    evidence = np.maximum(
+        rows.level("paid", paid, pay.fresh), rows.level("together", together, rows.series("reward_mean").fresh)
+    )
     return Judgement(
-        fires=bought & (evidence >= rows.alarm) & ~earned,
+        fires=(bought | together) & (evidence >= rows.alarm) & ~earned,
         holds=grown & ~earned,
         log_evidence=evidence,
         critical=lowest <= -rows.limit("lost"),
-        facts={"correlation": usual},
+        facts={"growth": length / start},
     )
+
+
+def _together(rows: Rows, length: FloatArray, start: FloatArray, highest: FloatArray) -> BoolArray:
+    """(n,) where nobody logged the correlation: reward and length have risen far, and a score of the task has not."""
+    blind = ~(rows.observations("length_reward_correlation") >= 1)
+    far = (rows.change("reward_mean").z >= rows.limit("rise")) & (
+        rows.change("completion_tokens_mean").z >= rows.limit("rise")
+    )
+    unmoved = highest < rows.limit("truth")  # not so where no score of the task is logged
+    together: BoolArray = blind & far & (length >= rows.limit("longer") * start) & unmoved
+    return together
 
 
 def _task(rows: Rows) -> tuple[FloatArray, FloatArray]:

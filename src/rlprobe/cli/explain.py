@@ -12,7 +12,9 @@ EXAMPLE = "rlprobe explain entropy_collapse"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
-    parser.add_argument("id", metavar="ID", nargs="?", help="the id of a signature or reassurance, or an alias")
+    parser.add_argument(
+        "id", metavar="ID", nargs="?", help="the id of a signature, a reassurance or a check, or an alias"
+    )
     parser.add_argument("--list", action="store_true", help="list every signature and reassurance")
     add_json(parser, "the list or the page")
 
@@ -20,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print a page, or the list of pages."""
     from rlprobe.cli import screen
-    from rlprobe.doctor import catalog, reassurance_page
+    from rlprobe.doctor import catalog
     from rlprobe.reports import json, pages
 
     if args.list or args.id is None:
@@ -36,15 +38,25 @@ def run(args: argparse.Namespace) -> int:
                 pages.pairs([(f"  {id}", title) for id, title in calm], width=screen.width(), color=screen.color())
             )
         return 0
-    if normal := reassurance_page.find(args.id):
-        id, text = normal.id, reassurance_page.alone(normal)
-    else:
-        try:
-            id, text = catalog.entry(args.id).signature.id, catalog.page(args.id)
-        except catalog.UnknownSignature as error:
-            raise Failure(str(error)) from error
+    id, text = _page(args.id)
     if args.json:
         screen.write(json.document({"schema": "rlprobe.page/1", "id": id, "markdown": text}))
     else:
         screen.write(pages.render(text, width=screen.width(), color=screen.color()))
     return 0
+
+
+def _page(name: str) -> tuple[str, str]:
+    """Id and page of a check, a reassurance or a signature; a signature's ends with the checks that confirm it."""
+    from rlprobe.doctor import catalog, reassurance_page
+    from rlprobe.verifier import catalog as verifier
+
+    try:
+        if verifier.is_id(name):
+            return name.upper(), verifier.page(name)
+        if normal := reassurance_page.find(name):
+            return normal.id, reassurance_page.alone(normal)
+        id = catalog.entry(name).signature.id
+        return id, catalog.page(name) + verifier.confirming(id)
+    except (catalog.UnknownSignature, verifier.UnknownCheck) as error:
+        raise Failure(str(error)) from error

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from numbers import Integral, Real
 
 from rlprobe.doctor.finding import Diagnosis, Evidence, Finding, NotChecked, Reassurance, Remedy
+from rlprobe.reports import phrases
 
 SCHEMA = "rlprobe.diagnosis/1"
 DIGITS = 6  # significant digits of every number that is not whole
@@ -79,6 +80,7 @@ def _finding(finding: Finding) -> dict[str, object]:
         "remedies": [_remedy(entry) for entry in finding.remedies],
         "samples": finding.samples,
         "rollback_step": finding.rollback_step,
+        "confirm": phrases.confirm_command(finding),
         "page": finding.page,
     }
 

@@ -3,6 +3,10 @@
 from rlprobe.doctor.finding import Confidence, Diagnosis, Evidence, Finding, Remedy
 from rlprobe.reports.format import argument, counted, cut, number, of_baseline, percent, plain, quantity, steps
 
+WITHOUT_CHECKS = frozenset(  # signatures whose cause lies outside the functions that a verifier can call
+    {"MEMORY_CREEP", "RESUME_DISCONTINUITY", "THROUGHPUT_ROT", "TOOL_USE_COLLAPSE"}
+)
+
 
 def change(evidence: Evidence) -> str:
     """Evidence as "0.84 → 0.04 nats/token (5 % of baseline)"; the level and its steps where nothing came before."""
@@ -101,6 +105,11 @@ def losses(diagnosis: Diagnosis) -> list[str]:
 def followed(root: Finding) -> str:
     """The heading above an incident's other findings: they follow from a cause, and come with a first mover."""
     return "What followed from it" if root.relation == "cause" else "What came with it"
+
+
+def confirm_command(finding: Finding) -> str:
+    """The command that runs the checks of the user's code by which the cause shows; "" where no check speaks of it."""
+    return "" if finding.id in WITHOUT_CHECKS else f"rlprobe verify TARGET --only {plain(finding.id)}"
 
 
 def show_command(finding: Finding, source: str) -> str:

@@ -154,6 +154,8 @@ def _next(finding: Finding, source: str) -> RenderableType:
         grid.add_row(
             "Samples", f"{', '.join(map(say.plain, finding.samples))} ({phrases.show_command(finding, source)})"
         )
+    if command := phrases.confirm_command(finding):
+        grid.add_row("Your code", f"{command} runs the checks that confirm the cause")
     if finding.page:
         grid.add_row("More", f"rlprobe explain {say.plain(finding.page)}")
     return grid

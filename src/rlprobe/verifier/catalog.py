@@ -78,13 +78,27 @@ def page(name: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def is_id(name: str) -> bool:
+    """Whether the name has the form of a check's id: "V301"."""
+    return name[:1].upper() == "V" and name[1:].isdecimal()
+
+
+def confirming(signature: str) -> str:
+    """A section for a signature's page: the checks that show its cause in the user's code; "" where none does."""
+    found = [one.check for one in entries() if signature in one.check.causes]
+    if not found:
+        return ""
+    listed = "\n".join(f"- {check.id}: {check.title}" for check in found)
+    return f"\n## Checks of your code\n\n`rlprobe verify TARGET --only {signature}` runs them.\n\n{listed}\n"
+
+
 def _sentence(text: str) -> str:
     started = text[:1].upper() + text[1:]
     return started if started.endswith(".") else f"{started}."
 
 
 def chosen(only: str | None) -> tuple[Entry, ...]:
-    """Checks whose id begins with one of the comma-separated words, or whose stage is one of them; all where None.
+    """Checks by words with commas: beginnings of ids, stages, or a signature whose cause they confirm; None: all.
 
     Raises:
         UnknownCheck: a word matches nothing.
@@ -94,10 +108,12 @@ def chosen(only: str | None) -> tuple[Entry, ...]:
     words = [word.strip() for word in only.split(",") if word.strip()]
     found: list[Entry] = []
     for word in words:
-        matching = [
-            one for one in entries() if one.check.stage == word.lower() or one.check.id.startswith(word.upper())
-        ]
+        matching = [one for one in entries() if _meant(one.check, word)]
         if not matching:
             entry(word)
         found += [one for one in matching if one not in found]
     return tuple(one for one in entries() if one in found)
+
+
+def _meant(check: Check, word: str) -> bool:
+    return check.stage == word.lower() or check.id.startswith(word.upper()) or word.upper() in check.causes

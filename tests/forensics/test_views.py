@@ -1,5 +1,7 @@
 import csv
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -220,3 +222,16 @@ def test_samples_of_a_foreign_log_are_found():
     answer = ask(Run(feed), Question(where="missing(reward) or 'b' in completion"))
 
     assert answer.found.rows.tolist() == [2, 1]
+
+
+def test_questions_and_comparisons_import_neither_pandas_nor_torch(recording):
+    code = """
+import sys
+from rlprobe.cli import main
+main(["samples", sys.argv[1], "--where", "step > 1 and stop_reason == 'eos'", "--sort", "reward"])
+main(["diff", sys.argv[1], sys.argv[1]])
+sys.exit(bool({"pandas", "torch"} & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", code, str(recording)], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr

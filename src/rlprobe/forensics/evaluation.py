@@ -29,6 +29,7 @@ from rlprobe.forensics.values import (
     truths,
 )
 from rlprobe.recording.run import BoolArray, FloatArray
+from rlprobe.recording.sample_columns import arrow_column
 
 _OPERATIONS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "%": np.mod}
 _COMPARISONS = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
@@ -165,7 +166,8 @@ def _equal(left: Value, right: Value) -> Truths:
     if len(columns) == 2:
         return truth_column(pc.equal(*columns))
     literal = left.literal if left.column is None else right.literal
-    return truth_column(pc.equal(columns[0], pa.scalar(literal, pa.string())))
+    _, one = arrow_column("", "string", [literal])  # from buffers: pyarrow's own converter would import pandas
+    return truth_column(pc.equal(columns[0], one[0]))
 
 
 def _texts(value: Value) -> pa.ChunkedArray:

@@ -10,6 +10,7 @@ from rlprobe.forensics.groups import SampleRow
 from rlprobe.forensics.measures import Vocabulary
 from rlprobe.forensics.query import Query, fetch, same, scan, select, taken, vocabulary
 from rlprobe.forensics.syntax import Expression, Name, Number, Pair
+from rlprobe.recording.columns import fixed_values
 from rlprobe.recording.layout import STEP
 from rlprobe.recording.run import Run
 from rlprobe.recording.sample_blocks import SampleBlock
@@ -99,8 +100,7 @@ def _sums(side: _Side, column: str, where: tuple[Expression, ...]) -> dict[str, 
             if len(rows) == 0 or column not in table.column_names:
                 continue
             coded = taken(table.select([column]), rows).column(column).combine_chunks().dictionary_encode()
-            codes = coded.indices.to_numpy(zero_copy_only=False)
-            known = np.flatnonzero(codes == codes)
+            codes, known = fixed_values(coded.indices, np.dtype(np.int32))
             _add(out, coded.dictionary.to_pylist(), codes[known].astype(np.int64), rewards[rows][known])
     return out
 

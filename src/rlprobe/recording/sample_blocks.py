@@ -169,4 +169,5 @@ def _before(table: pa.Table, step: int) -> pa.Table:
         return table
     import pyarrow.compute as pc  # costs 40 ms, which opening a run need not pay
 
-    return table.filter(pc.less(table.column(STEP), step))
+    _, one = arrow_column(STEP, "int64", [step])  # from buffers: pyarrow's own converter would import pandas
+    return table.filter(pc.less(table.column(STEP), one[0]))

@@ -10,7 +10,7 @@ import numpy as np
 
 from rlprobe.recording.run import BoolArray, FloatArray, IntArray
 from rlprobe.verifier.arrays import to_numpy
-from rlprobe.verifier.function import Function, RaisedError
+from rlprobe.verifier.function import Function, RaisedError, prepare
 from rlprobe.verifier.subject import Subject, Unavailable
 
 if TYPE_CHECKING:
@@ -130,24 +130,21 @@ def seen_logits(scorer: Scorer, values: dict[str, object]) -> FloatArray | None:
 
 
 def _logits(output: object) -> FloatArray | None:
-    if isinstance(output, dict):
-        output = output.get("logits")
-    elif hasattr(output, "logits"):
-        output = output.logits
-    elif isinstance(output, tuple | list) and output:
-        output = output[0]
     try:
-        found = to_numpy(output)
-    except TypeError:
+        return to_numpy(_tensor(output))
+    except Unavailable:
         return None
-    return found if found.ndim == 3 else None
 
 
 def _caught(subject: Subject) -> object:
     try:
         return _found(subject)
-    except (Unavailable, RaisedError) as reason:
+    except Unavailable as reason:
         return reason
+    except RaisedError as error:
+        if subject.has("score"):
+            return error
+        return Unavailable(f"the model cannot be called with ids alone: {error.told}"[:200], ("score",))
 
 
 def _found(subject: Subject) -> Scorer:
@@ -155,7 +152,7 @@ def _found(subject: Subject) -> Scorer:
     torch = sys.modules.get("torch")
     if torch is None or not isinstance(model, torch.nn.Module):
         raise Unavailable("the model is no torch module", ("model",))
-    bound = subject.bound("score")
+    bound = subject.bound("score") if subject.has("score") else _plain(subject)
     bare = Scorer(function=bound, model=model, vocabulary=0, zero_last=False)
     rng = np.random.default_rng(11)
     ids = rng.integers(0, 3, size=(ROWS, TOKENS))
@@ -169,6 +166,31 @@ def _found(subject: Subject) -> Scorer:
     vocabulary = logits.shape[-1] if logits is not None else _told_vocabulary(model)
     wide = answer.shape[1] == TOKENS
     return replace(bare, vocabulary=vocabulary, zero_last=bool(wide and not np.any(answer[:, -1])))
+
+
+def _plain(subject: Subject) -> Function:
+    """The textbook's score by a forward of the ids alone, where no scoring function was handed over."""
+    import torch
+
+    def score(model: "torch.nn.Module", ids: "torch.Tensor") -> "torch.Tensor":
+        logits = _tensor(model(ids))
+        return torch.log_softmax(logits[:, :-1], dim=-1).gather(-1, ids[:, 1:].unsqueeze(-1)).squeeze(-1)
+
+    return prepare(score, "score", {}, subject.declared)
+
+
+def _tensor(output: object) -> "torch.Tensor":
+    import torch
+
+    if isinstance(output, dict):
+        output = output.get("logits")
+    elif hasattr(output, "logits"):
+        output = output.logits
+    elif isinstance(output, tuple | list) and output:
+        output = output[0]
+    if not isinstance(output, torch.Tensor) or output.ndim != 3:
+        raise Unavailable("a forward of the model gives no logits [B,T,V]", ("score",))
+    return output
 
 
 def _told_vocabulary(model: object) -> int:

@@ -10,13 +10,12 @@ Call = dict[str, object]
 
 
 @contextmanager
-def overheard(caller: object, callee: Function) -> Iterator[list[Call]]:
-    """Calls of `callee` that `caller` makes, as arguments by role with the result under "result".
+def overheard(caller: object, callee: Function, calls: list[Call]) -> Iterator[None]:
+    """Calls of `callee` that `caller` makes go into `calls`: arguments by role, the result under "result".
 
     The caller's module, closure and instance are searched for the callee; where it stands in none of them, nothing
     is heard.
     """
-    calls: list[Call] = []
     listening = _listening(callee, calls)
     undo: list[Callable[[], None]] = []
     for function in _functions(caller):
@@ -31,7 +30,7 @@ def overheard(caller: object, callee: Function) -> Iterator[list[Call]]:
         setattr(owner, method.__name__, listening)
         undo.append(lambda: delattr(owner, method.__name__))
     try:
-        yield calls
+        yield
     finally:
         for step in reversed(undo):
             step()

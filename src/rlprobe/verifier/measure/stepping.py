@@ -1,6 +1,7 @@
 """One training step of the user's, made on a small batch, looked at from all sides and taken back."""
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,7 @@ class Trace:
         reference_moved: names of the reference's tensors that the step changed.
         reference_gradients: names of the reference's tensors that were given a gradient.
         losses: calls of the loss, by role, in order; empty where it could not be overheard.
+        scored: calls of the scoring function with the policy, the same.
         training: the policy's mode after the step, having been in training mode before.
         scores: the policy's log-probs after the step; engine: the sampler's, where there is one.
     """
@@ -49,6 +51,7 @@ class Trace:
     reference_moved: tuple[str, ...]
     reference_gradients: tuple[str, ...]
     losses: tuple[Call, ...]
+    scored: tuple[Call, ...]
     training: bool
     scores: FloatArray | None
     engine: FloatArray | None
@@ -162,10 +165,11 @@ def _observed(subject: Subject, function: Function, given: Batch, score: Scorer,
     for parameter in reference.parameters() if hasattr(reference, "parameters") else ():
         parameter.grad = None
     losses: list[Call] = []
-    if subject.has("loss"):
-        with overheard(subject.pipeline.train_step, subject.bound("loss")) as losses:
-            _call(subject, function, given, score)
-    else:
+    scored: list[Call] = []
+    with ExitStack() as listening:
+        for slot, heard in (("loss", losses), ("score", scored)):
+            if subject.has(slot):
+                listening.enter_context(overheard(subject.pipeline.train_step, subject.bound(slot), heard))
         _call(subject, function, given, score)
     training = model.training
     apart = reference is not None and reference is not model and hasattr(reference, "named_parameters")
@@ -175,6 +179,7 @@ def _observed(subject: Subject, function: Function, given: Batch, score: Scorer,
         reference_moved=tuple(moved(reference, reference_before)) if apart else (),
         reference_gradients=_gradients(model, reference) if apart else (),
         losses=tuple(losses),
+        scored=tuple(call for call in scored if call.get("model") is model),
         training=training,
         scores=_scores(score, given.ids),
         engine=engine_scores(subject, given.ids) if subject.has("engine_logprobs") else None,

@@ -15,7 +15,7 @@ CHECK = Check(
     title="engine and trainer give the same log-probs",
     stage="logprobs",
     category="rollout sync and token identity",
-    needs=("model", "score", "engine_logprobs"),
+    needs=("model", "engine_logprobs"),
     fix="Score the sampled ids themselves, at the sampling temperature, with the weights that sampled.",
     causes=("TRAIN_INFER_MISMATCH", "STALE_ROLLOUT_WEIGHTS", "DECODE_MISMATCH"),
 )

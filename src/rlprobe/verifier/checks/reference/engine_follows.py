@@ -14,7 +14,7 @@ CHECK = Check(
     title="the engine follows an update",
     stage="reference",
     category="rollout sync and token identity",
-    needs=("model", "score", "train_step", "engine_logprobs"),
+    needs=("model", "train_step", "engine_logprobs"),
     fix="Push every trained tensor (merged adapters included) to the engine after optimizer.step().",
     causes=("STALE_ROLLOUT_WEIGHTS", "TRAIN_INFER_MISMATCH"),
 )

@@ -14,7 +14,7 @@ CHECK = Check(
     title="the reference equals the policy at the start",
     stage="reference",
     category="reference drift",
-    needs=("model", "ref_model", "score"),
+    needs=("model", "ref_model"),
     fix="Build the reference from the policy's own weights, adapters included, after they are loaded.",
     causes=("REFERENCE_MISMATCH",),
 )

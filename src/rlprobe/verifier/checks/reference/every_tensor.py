@@ -18,7 +18,7 @@ CHECK = Check(
     title="every trained tensor gets its gradient",
     stage="reference",
     category="gradient breakage",
-    needs=("model", "score"),
+    needs=("model",),
     fix="Remove the detach, .data, no_grad or item on the way from this tensor to the scores.",
     causes=("ZERO_GRADIENT", "NO_LEARNING", "NO_WEIGHT_UPDATE"),
 )

@@ -10,7 +10,7 @@ CHECK = Check(
     title="frozen tensors do not move",
     stage="reference",
     category="gradient breakage",
-    needs=("model", "score", "train_step"),
+    needs=("model", "train_step"),
     fix="Give the optimizer the trainable parameters only, and write to no weight in place.",
     causes=("REFERENCE_MOVING", "KL_BLOWUP"),
 )

@@ -9,7 +9,7 @@ CHECK = Check(
     title="old, reference and advantages carry no graph",
     stage="reference",
     category="gradient breakage",
-    needs=("model", "score", "train_step"),
+    needs=("model", "train_step"),
     fix="Compute them under torch.no_grad(), or detach them before the loss.",
     causes=("GRAD_PATHOLOGY", "KL_BLOWUP"),
 )

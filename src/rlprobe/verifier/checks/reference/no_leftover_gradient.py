@@ -10,7 +10,7 @@ CHECK = Check(
     title="gradients do not pile up over steps",
     stage="reference",
     category="gradient breakage",
-    needs=("model", "score", "train_step"),
+    needs=("model", "train_step"),
     fix="Call optimizer.zero_grad() once an update, before backward or after step.",
     causes=("GRAD_PATHOLOGY", "KL_BLOWUP"),
 )

@@ -12,7 +12,7 @@ CHECK = Check(
     title="old log-probs stay while the policy moves",
     stage="reference",
     category="reference drift",
-    needs=("model", "score", "train_step", "loss"),
+    needs=("model", "train_step", "loss"),
     fix="Score the old log-probs once a rollout, before the first inner step, and keep them for all of them.",
     causes=("KL_BLOWUP", "CLIP_SATURATION"),
 )

@@ -10,7 +10,7 @@ CHECK = Check(
     title="the optimizer holds every trained tensor",
     stage="reference",
     category="gradient breakage",
-    needs=("model", "score", "optimizer"),
+    needs=("model", "optimizer"),
     fix="Build the optimizer from the parameters of the model that is trained, after adapters were added.",
     causes=("NO_WEIGHT_UPDATE", "NO_LEARNING"),
 )

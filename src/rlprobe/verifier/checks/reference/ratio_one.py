@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from rlprobe.recording.run import FloatArray
 from rlprobe.verifier.measure.stepping import Trace, moved_trace, on_mask, trace
 from rlprobe.verifier.outcome import Check, Outcome, failed, not_checkable, passed
 from rlprobe.verifier.subject import Subject, shown
@@ -12,7 +13,7 @@ CHECK = Check(
     title="the ratio is 1 in the first inner step",
     stage="reference",
     category="reference drift",
-    needs=("model", "score", "train_step", "loss"),
+    needs=("model", "train_step"),
     fix="Score old and new log-probs with the same weights, mask, positions, temperature, precision and mode.",
     causes=("RATIO_NOT_ONE", "CLIP_SATURATION"),
 )
@@ -22,11 +23,9 @@ def run(subject: Subject) -> Outcome:
     """Old and new log-probs of the first call of the loss in a real step, at the start and from a moved policy."""
     statement = ""
     for seen in (trace(subject), moved_trace(subject)):
-        if not seen.losses:
-            return not_checkable("the loss could not be overheard inside train_step: call it by its own name")
-        new, old = on_mask(seen.losses[0], "logprobs"), on_mask(seen.losses[0], "old_logprobs")
+        new, old = _pair(seen)
         if new is None or old is None or new.shape != old.shape:
-            return not_checkable("the loss is given no old log-probs, or others than new ones")
+            return not_checkable("no old and new log-probs of the same tokens could be overheard inside train_step")
         gap = float(np.abs(new - old).max())
         if not gap <= NEAR:
             ratio = float(np.exp(np.clip(new - old, -50, 50)).max())
@@ -41,9 +40,21 @@ def run(subject: Subject) -> Outcome:
     return passed(statement)
 
 
+def _pair(seen: Trace) -> tuple[FloatArray | None, FloatArray | None]:
+    """New and old log-probs as the loss is given them; else the first scores of the policy with and without a graph."""
+    if seen.losses and seen.losses[0].get("old_logprobs") is not None:
+        return on_mask(seen.losses[0], "logprobs"), on_mask(seen.losses[0], "old_logprobs")
+    graph = [bool(getattr(call["result"], "requires_grad", False)) for call in seen.scored]
+    if True not in graph or False not in graph or graph.index(False) > graph.index(True):
+        return None, None
+    return on_mask(seen.scored[graph.index(True)], "result"), on_mask(seen.scored[graph.index(False)], "result")
+
+
 def _fingerprint(subject: Subject, seen: Trace) -> str:
     if _random(subject):
         return "dropout is on"
+    if not seen.losses:
+        return ""
     old, reference = on_mask(seen.losses[0], "old_logprobs"), on_mask(seen.losses[0], "ref_logprobs")
     same = old is not None and reference is not None and old.shape == reference.shape and np.allclose(old, reference)
     return "they are the reference's" if same else ""

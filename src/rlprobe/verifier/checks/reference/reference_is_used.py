@@ -15,7 +15,7 @@ CHECK = Check(
     title="the loss is given the reference model's log-probs",
     stage="reference",
     category="reference drift",
-    needs=("model", "ref_model", "score", "train_step", "loss"),
+    needs=("model", "ref_model", "train_step", "loss"),
     fix="Score the reference model on the same ids, mask and temperature, and hand that to the loss.",
     causes=("REFERENCE_MISMATCH", "REFERENCE_MOVING"),
 )

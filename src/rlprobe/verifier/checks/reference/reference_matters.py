@@ -10,7 +10,7 @@ CHECK = Check(
     title="the step hangs on the reference",
     stage="reference",
     category="reference drift",
-    needs=("model", "ref_model", "score", "train_step"),
+    needs=("model", "ref_model", "train_step"),
     fix="Score the reference model, not the policy, for the KL term, and let the term reach the loss.",
     causes=("KL_BLOWUP", "REFERENCE_MOVING"),
 )

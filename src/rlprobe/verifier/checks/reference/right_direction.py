@@ -17,7 +17,7 @@ CHECK = Check(
     title="a step follows the advantages",
     stage="reference",
     category="log-space signs",
-    needs=("model", "score", "train_step"),
+    needs=("model", "train_step"),
     fix="Minimise minus ratio times advantage, row by row, and let its gradient reach the model.",
     causes=("NO_LEARNING", "REWARD_COLLAPSE", "LIKELIHOOD_DISPLACEMENT"),
 )

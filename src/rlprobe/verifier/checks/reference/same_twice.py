@@ -11,7 +11,7 @@ CHECK = Check(
     title="two forwards in training mode agree",
     stage="reference",
     category="reference drift",
-    needs=("model", "score"),
+    needs=("model",),
     fix="Set every dropout probability to 0 for reinforcement learning, or score in evaluation mode throughout.",
     causes=("RATIO_NOT_ONE", "CLIP_SATURATION"),
 )

@@ -9,7 +9,7 @@ CHECK = Check(
     title="scores carry a gradient to the model",
     stage="reference",
     category="gradient breakage",
-    needs=("model", "score"),
+    needs=("model",),
     fix="Score the policy outside no_grad and inference_mode, and keep item, numpy and detach off the way.",
     causes=("ZERO_GRADIENT", "NO_LEARNING", "NO_WEIGHT_UPDATE"),
 )

@@ -10,7 +10,7 @@ CHECK = Check(
     title="a training step leaves the reference as it was",
     stage="reference",
     category="reference drift",
-    needs=("model", "ref_model", "score", "train_step"),
+    needs=("model", "ref_model", "train_step"),
     fix="Do not load, average or copy the policy into the reference, and keep its tensors out of the optimizer.",
     causes=("REFERENCE_MOVING",),
 )

@@ -14,7 +14,7 @@ CHECK = Check(
     title="changing the policy does not change the reference",
     stage="reference",
     category="reference drift",
-    needs=("model", "ref_model", "score"),
+    needs=("model", "ref_model"),
     fix="Give the reference modules of its own, adapters and tied embeddings included.",
     causes=("REFERENCE_MOVING",),
 )

@@ -9,7 +9,7 @@ CHECK = Check(
     title="a training step moves the weights",
     stage="reference",
     category="gradient breakage",
-    needs=("model", "score", "train_step"),
+    needs=("model", "train_step"),
     fix="Call backward, then optimizer.step() with the policy's own parameters and a learning rate above 0.",
     causes=("NO_WEIGHT_UPDATE", "ZERO_GRADIENT", "NO_LEARNING"),
 )

@@ -122,6 +122,16 @@ def test_what_is_constant_or_short_says_nothing(values):
     assert parting(Beside(steps=np.arange(len(values)), ours=values, theirs=values), least=0.0) is None
 
 
+def test_a_long_run_is_compared_in_blocks_and_the_interval_covers_the_whole_block():
+    ours, theirs = noise(1, 6000, 0.3), noise(2, 6000, 0.3)
+    theirs[4000:] += 3.0
+    pair = Beside(steps=np.arange(6000), ours=ours, theirs=theirs).condensed()
+    found = parting(pair, least=LEAST)
+
+    assert len(pair) == 500
+    assert found.interval[0] <= 4000 <= found.interval[1]
+
+
 def test_more_metrics_need_more_evidence():
     assert threshold(1, 100) == LEAST
     assert threshold(4000, 512) > LEAST

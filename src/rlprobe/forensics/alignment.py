@@ -26,11 +26,13 @@ class Beside:
     Attributes:
         steps: (n,) the first run's step of each row, ascending.
         ours, theirs: (n,) finite values of the first and of the second run.
+        last: (n,) the last step that each row stands for; the same as `steps` unless rows were averaged into blocks.
     """
 
     steps: IntArray
     ours: FloatArray
     theirs: FloatArray
+    last: IntArray | None = None
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -42,7 +44,8 @@ class Beside:
             return self
         starts = np.arange(0, len(self.steps) - width + 1, width)
         means = [x[: len(starts) * width].reshape(-1, width).mean(axis=1) for x in (self.ours, self.theirs)]
-        return Beside(steps=self.steps[starts], ours=means[0], theirs=means[1])
+        last = self.steps[starts + width - 1]
+        return Beside(steps=self.steps[starts], ours=means[0], theirs=means[1], last=last)
 
 
 def by_chance(name: str) -> bool:

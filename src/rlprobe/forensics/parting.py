@@ -252,7 +252,7 @@ def _told(pair: Beside, gap: FloatArray, z: float, row: int, width: int) -> Part
     close = float(gap[-max(width, len(gap) // 10) :].mean() - gap[start:at].mean())
     return Parting(
         step=int(pair.steps[at]),
-        interval=(int(pair.steps[min(low, at)]), int(pair.steps[max(high, at)])),
+        interval=(int(pair.steps[min(low, at)]), int((pair.steps if pair.last is None else pair.last)[max(high, at)])),
         z=z,
         ours=(float(pair.ours[start:at].mean()), float(pair.ours[at:end].mean())),
         theirs=(float(pair.theirs[start:at].mean()), float(pair.theirs[at:end].mean())),

@@ -5,10 +5,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from rlprobe.doctor.condense import BLOCK, FULL
 from rlprobe.doctor.engine import Doctor, diagnose
 from rlprobe.doctor.finding import Diagnosis
 from rlprobe.recording.run import Batch, MemoryFeed, Run
 from tests.support.corpus import Label, labels, opened
+from tests.support.runs import columns_run
+from tests.support.strategies import noise
 
 FAST = 12  # runs of the corpus that the quick test cuts up
 
@@ -72,6 +75,22 @@ def _spread_over_sources() -> list[Label]:
 @pytest.mark.parametrize("label", _spread_over_sources()[:FAST], ids=lambda label: label.id)
 def test_a_real_run_reads_the_same_row_by_row_in_chunks_and_at_once(label: Label) -> None:
     _check(label, seed=1)
+
+
+@pytest.mark.slow
+def test_a_long_run_reads_the_same_where_rows_become_blocks() -> None:
+    rows, fault = FULL + 40 * BLOCK, FULL + 5 * BLOCK + 3
+    late = np.arange(rows) >= fault
+    columns = {
+        "reward_mean": 0.5 + 0.05 * noise(1, rows) - 0.45 * late,
+        "kl_mean": (0.05 + 8.0 * late) * np.exp(0.2 * noise(2, rows)),
+        "grad_norm": np.where(late & (np.arange(rows) % 50 == 0), np.nan, np.exp(0.2 * noise(3, rows))),
+    }
+    run = columns_run(columns)
+    at_once = diagnose(run)
+    assert {one.id for one in at_once.findings} >= {"KL_BLOWUP", "REWARD_COLLAPSE"}
+    cuts = [40, FULL - 1, FULL, FULL + 1, *range(fault - 4, fault + 3 * BLOCK, 7), rows - 1]
+    assert _told(_live(run, cuts)) == _told(at_once)
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from bench.doctor.laboratory import QUIET
 from rlprobe.doctor.engine import diagnose
 from rlprobe.doctor.finding import Diagnosis
 from rlprobe.guardian.guard import Guard
@@ -41,15 +42,16 @@ class Played:
 
 
 def play(run: Run) -> Played:
-    """Play a run row by row; one whose whole course leaves no finding is not played, since no row of it has one.
+    """Play a run row by row; one whose whole course leaves no finding of an alarming signature is not played.
 
-    That findings of a prefix are those of the rows alone, and that what came and went stays in the diagnosis as
-    recovered, is the doctor's law, held by tests/doctor/test_live_equals_posthoc.py.
+    No row of it has one: findings of a prefix are those of the rows alone, what came and went stays in the diagnosis as
+    recovered (the doctor's law, held by tests/doctor/test_live_equals_posthoc.py), and a signature of severity info is
+    never more than that.
     """
     whole = diagnose(run)
     first, last = (int(run.steps[0]), int(run.steps[-1])) if run.rows else (0, 0)
     quiet = Played(rows=run.rows, first=first, last=last, alerts=(), calm=0, halt=None, halted_by="", diagnosis=whole)
-    return _row_by_row(run, quiet) if whole.findings else quiet
+    return _row_by_row(run, quiet) if any(one.id not in QUIET for one in whole.findings) else quiet
 
 
 def _row_by_row(run: Run, quiet: Played) -> Played:

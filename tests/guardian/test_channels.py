@@ -208,6 +208,7 @@ def test_without_apprise_the_extra_to_install_is_named(monkeypatch: pytest.Monke
     assert open_channels([]) == []
 
 
+@pytest.mark.slow
 def test_the_command_sends_and_neither_prints_nor_keeps_a_secret(tmp_path: Path, inbox: Inbox) -> None:
     log = tmp_path / "train.jsonl"
     append(log, [*rows(30), *rows(12, first=31, broken_from=33)])

@@ -68,6 +68,7 @@ def test_the_configuration_in_force_is_shown(tmp_path: Path, capsys: pytest.Capt
     assert "messages_a_day = 7 " in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_closed_recording_is_told_and_ended_with_its_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     train("constant-reward", tmp_path / "run", steps=40, seed=0)
 
@@ -124,6 +125,7 @@ def test_on_a_terminal_the_page_is_live(broken_log: Path) -> None:
     assert b"NUMERIC_NAN" in shown
 
 
+@pytest.mark.slow
 def test_the_training_process_does_not_load_the_guardian() -> None:
     script = (
         "import sys, rlprobe; rlprobe.Recorder; import rlprobe.integrations.beside; "

@@ -27,7 +27,7 @@ def run(subject: Subject) -> Outcome:
         before = score(ids)
         for place in (3, ids.shape[1] - 1):
             own = 0.0
-            for step in (1, 2):  # two other tokens: in bfloat16 one of them may have the same score by chance
+            for step in (1, 2):  # two other tokens: one may have the same score by chance
                 changed = ids.copy()
                 changed[0, place] = ids[0, place] + (-step if ids[0, place] >= step else step)
                 after = score(changed)
@@ -38,7 +38,7 @@ def run(subject: Subject) -> Outcome:
                     return _failed(
                         place, "earlier scores" if early > beside else "scores of other rows", changed, after
                     )
-            if own < STILL:
+            if own < STILL and not score.coarse:  # in bfloat16 several tokens have one score
                 return _failed(place, "", changed, after)
     return passed()
 

@@ -19,6 +19,7 @@ from rlprobe.reports.html.gather import gather
 from rlprobe.reports.html.library import library
 from rlprobe.reports.html.page import render
 
+MEASURED = ("tiny", "huge", "hostile", "failing")  # of bench/report/runs.py
 REPEATS = 5
 EMPTY = "<!doctype html><title>empty</title><p>empty</p>"
 PAINTED = """() => new Promise((resolve) => {
@@ -33,21 +34,23 @@ READY = """() => {
 
 def main() -> None:
     """Print the tables."""
+    script = library()
+    print(f"The chart library has {(len(script.script) + len(script.style)) / 1e3:.0f} kB.\n")
     print("| run | page | gather and render | text | charts in sight |\n|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         root = Path(folder)
-        for name in RUNS:
+        for name, content in _others().items():
+            path = root / "other.html"
+            path.write_text(content, encoding="utf-8")
+            text, done = _opening(browser, path, "() => performance.now()")
+            print(f"| {name} | {len(content) / 1e6:.2f} MB | | {text:.0f} ms | {done:.0f} ms |", flush=True)
+        for name in MEASURED:
             (root / name).mkdir()
             size, seconds = _make(name, root)
             text, charts = _opening(browser, root / f"{name}.html", READY)
             print(
                 f"| {name} | {size / 1e6:.2f} MB | {seconds:.2f} s CPU | {text:.0f} ms | {charts:.0f} ms |", flush=True
             )
-        for name, content in _others().items():
-            path = root / "other.html"
-            path.write_text(content, encoding="utf-8")
-            text, done = _opening(browser, path, "() => performance.now()")
-            print(f"| {name} | {len(content) / 1e6:.2f} MB | | {text:.0f} ms | {done:.0f} ms |", flush=True)
 
 
 def _make(name: str, root: Path) -> tuple[int, float]:

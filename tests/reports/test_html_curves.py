@@ -1,7 +1,7 @@
 """Decimation loses no spike, whatever the series; smoothing starts from means that weigh every row the same."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -12,6 +12,7 @@ SERIES = hnp.arrays(np.float64, st.integers(1, 400), elements=ANY)
 BUCKETS = st.integers(1, 60)
 
 
+@settings(deadline=None)
 @given(SERIES, BUCKETS, st.data())
 def test_the_extremes_of_every_stretch_of_buckets_stay(values, buckets, data):
     kept = extremes(values, buckets)
@@ -26,6 +27,7 @@ def test_the_extremes_of_every_stretch_of_buckets_stay(values, buckets, data):
     assert inside.max() == values[stretch].max()
 
 
+@settings(deadline=None)
 @given(SERIES, BUCKETS)
 def test_what_is_kept_is_in_order_short_and_spans_the_series(values, buckets):
     kept = extremes(values, buckets)
@@ -38,6 +40,7 @@ def test_what_is_kept_is_in_order_short_and_spans_the_series(values, buckets):
         assert len(kept) == len(values)
 
 
+@settings(deadline=None)
 @given(hnp.arrays(np.float64, st.integers(1, 400), elements=st.floats(-1e6, 1e6)), BUCKETS)
 def test_bucket_means_are_the_means_of_their_rows(values, buckets):
     steps = np.arange(len(values), dtype=np.int64) * 3
@@ -56,6 +59,7 @@ def test_the_largest_floats_have_a_mean():
     assert np.isfinite(means).all()
 
 
+@settings(deadline=None)
 @given(hnp.arrays(np.float64, st.integers(0, 200), elements=st.floats()), st.data())
 def test_a_curve_has_the_finite_logged_values_and_counts_the_others(values, data):
     logged = data.draw(hnp.arrays(np.bool_, len(values)))

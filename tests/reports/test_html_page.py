@@ -119,6 +119,7 @@ def _everywhere(text: str) -> Dossier:
     return gather(fixed_run(text or "empty"), diagnosis)
 
 
+@settings(deadline=None)
 @given(st.dictionaries(NASTY, NASTY))
 def test_json_cannot_end_its_element_and_comes_back_as_it_was(tree):
     block = json_block("data", tree)
@@ -128,6 +129,7 @@ def test_json_cannot_end_its_element_and_comes_back_as_it_was(tree):
     assert json.loads(content) == tree
 
 
+@settings(deadline=None)
 @given(NASTY)
 def test_a_written_text_shows_every_character_or_names_it(text):
     shown = "".join(Reader(f"<pre>{written(text)}</pre>").texts)

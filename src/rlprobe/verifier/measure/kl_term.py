@@ -96,10 +96,12 @@ def _measured(subject: Subject, loss: PolicyLoss) -> KLTerm | None:
 
 def _matters(loss: PolicyLoss, flat: dict[str, object]) -> bool:
     """Whether value or slope move with the reference."""
-    near, far = away(flat, 0.0), away(flat, 0.7)
+    near = away(flat, 0.0)
     slack = loss.slopes.floor + 10 * loss.tolerance * abs(loss.value(near))
-    moved = abs(loss.value(near) - loss.value(far)) > slack
-    return moved or not loss.close(loss.slope(near), loss.slope(far))
+    for far in (away(flat, 0.7), away(flat, -0.7)):
+        if abs(loss.value(near) - loss.value(far)) > slack or not loss.close(loss.slope(near), loss.slope(far)):
+            return True
+    return False
 
 
 def _column(loss: PolicyLoss, log_p: FloatArray, log_q: FloatArray, settings: dict[str, object]) -> dict[str, object]:

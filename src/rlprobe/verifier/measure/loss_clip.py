@@ -174,4 +174,4 @@ def _bisected(
 
 
 def _edge(edge: float | None) -> str:
-    return "unbounded" if edge is None else f"{edge:.4g}"
+    return "unbounded" if edge is None else f"{edge:.6g}"

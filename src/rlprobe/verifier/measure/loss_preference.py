@@ -82,6 +82,9 @@ class Curve:
         """In words."""
         if not self.name:
             return "no known preference loss"
+        if self.smoothing < -EXACT:  # (1 - e, -e) over 1 - 2 e has the smoothing -e / (1 - 2 e)
+            share = -self.smoothing / (1 - 2 * self.smoothing)
+            return f"robust {self.name}, beta {self.beta:.4g}, label smoothing {share:.4g}"
         smooth = f", label smoothing {self.smoothing:.4g}" if abs(self.smoothing) > EXACT else ""
         return f"{self.name}, beta {self.beta:.4g}{smooth}"
 

@@ -10,6 +10,7 @@ from rlprobe.verifier.subject import Subject, shown
 TWO_SIDED = ("ppo", "grpo", "dapo", "dr_grpo", "gspo")  # clip both sides where they clip at all
 HIGHER_ABOVE = ("dapo", "gspo")  # papers that give the upper side the wider range
 ROUND = 1e-4  # relative; accuracy of the bisection
+JUMP = 0.1  # relative; no rounding comes near it
 SOFT = 0.5  # of the ratio at the end of the reach
 CHECK = Check(
     id="V411",
@@ -57,6 +58,10 @@ def _fault(subject: Subject, curve: ClipCurve) -> tuple[str, str, float, float]:
             where = int(weights.argmin())
             told = f"The gradient turns round at ratio {curve.ratios[where]:.4g}, advantage {sign:+g}."
             return told, "", float(curve.ratios[where]), sign
+    jump = _jump(curve)
+    if jump:
+        told = f"At ratio {jump[0]:.4g}, advantage {jump[1]:+g}, a token weighs {jump[2]:.3g} times its ratio."
+        return told, "the clipped term has another gradient or value", float(np.log(jump[0])), jump[1]
     if subject.declared.text("algorithm") in TWO_SIDED:
         return _of_two_sided(subject, curve)
     return "", "", 0.0, 0.0
@@ -78,11 +83,24 @@ def _of_two_sided(subject: Subject, curve: ClipCurve) -> tuple[str, str, float, 
         return told, "low and high exchanged", -1.0, -1.0
     logs = -float(np.log(curve.low)), float(np.log(curve.high))
     if all(_round(one) for one in logs) and not any(_round(one) for one in (low, high)):
-        told = (
-            f"The ratio is clipped to exp of [{-logs[0]:.4g}, {logs[1]:.4g}]: the logarithm is clamped, not the ratio."
-        )
+        told = f"The ratio is clipped to exp of [{-logs[0]:.4g}, {logs[1]:.4g}]: its logarithm is clamped."
         return told, "clamp of the logarithm", 1.0, 1.0
     return "", "", 0.0, 0.0
+
+
+def _jump(curve: ClipCurve) -> tuple[float, float, float] | None:
+    """Ratio, advantage and weight over the ratio where a clipped loss lets the way back weigh anything but the ratio."""
+    if curve.high is None or curve.low is None:
+        return None
+    below, above = curve.ratios < 1, curve.ratios > 1
+    if curve.dual is not None:
+        above &= curve.ratios < curve.dual
+    for side, weights, sign in ((below, curve.positive, 1.0), (above, curve.negative, -1.0)):
+        shares = weights[side] / curve.ratios[side]
+        if len(shares) and np.abs(shares - 1).max() > JUMP:
+            worst = int(np.abs(shares - 1).argmax())
+            return float(curve.ratios[side][worst]), sign, float(shares[worst])
+    return None
 
 
 def _soft(curve: ClipCurve) -> bool:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rlprobe.verifier.measure.loss_value import ValueLoss, near, value_loss
+from rlprobe.verifier.measure.loss_value import ValueLoss, near, value_clip, value_loss
 from rlprobe.verifier.outcome import Check, Outcome, failed, passed
 from rlprobe.verifier.shrink import shrink
 from rlprobe.verifier.subject import Subject, shown
@@ -53,6 +53,16 @@ def run(subject: Subject) -> Outcome:
             got=f"{loss.value(met):.4g}",
             example=loss.arguments(met),
         )
+    strayed = _strayed(loss, met)
+    if not abs(loss.value(strayed)) <= ZERO:
+        return failed(
+            "value_loss",
+            f"Where values meet their returns inside the clip range the loss is {loss.value(strayed):.4g}.",
+            expected="0",
+            got=f"{loss.value(strayed):.4g}",
+            example=loss.arguments(strayed),
+            fingerprint="old values in place of returns",
+        )
     if _wrong(loss, values):
         small = shrink(values, "value_loss", lambda v: _wrong(loss, v), keep="BT")
         slope = loss.slope(small)
@@ -66,6 +76,12 @@ def run(subject: Subject) -> Outcome:
             fingerprint=mark,
         )
     return passed()
+
+
+def _strayed(loss: ValueLoss, met: dict[str, object]) -> dict[str, object]:
+    """Values that meet their returns, some way from the old ones, inside whatever clip range there is."""
+    edge = value_clip(loss, {}).up
+    return {**met, "old_values": np.asarray(met["values"]) + min(0.5 * edge if edge else 0.05, 0.05)}
 
 
 def _wrong(loss: ValueLoss, values: dict[str, object]) -> bool:

@@ -4,6 +4,9 @@ from rlprobe.verifier.selftest.mutant import Mutant
 
 # fmt: off
 MUTANTS = (
+    Mutant(id="value-clip-to-old-values", base="ppo_value_torch", stage="loss", category="reference drift",
+           old="other = (bounded - returns) ** 2",
+           new="other = (bounded - old_values) ** 2"),
     Mutant(id="value-minimum", base="ppo_value_torch", stage="loss", category="log-space signs",
            old="torch.max(plain, other)",
            new="torch.min(plain, other)"),

@@ -89,7 +89,7 @@ def _of_two_sided(subject: Subject, curve: ClipCurve) -> tuple[str, str, float, 
 
 
 def _jump(curve: ClipCurve) -> tuple[float, float, float] | None:
-    """Ratio, advantage and weight over the ratio where a clipped loss lets the way back weigh anything but the ratio."""
+    """Ratio, advantage and weight over the ratio where the way back of a clipped loss weighs anything but the ratio."""
     if curve.high is None or curve.low is None:
         return None
     below, above = curve.ratios < 1, curve.ratios > 1

@@ -1,12 +1,14 @@
 """The gradient norm surges and stays up, or spikes again and again."""
 
-from numpy import where
+import numpy as np
 
-from rlprobe.doctor.rows import Rows
+from rlprobe.doctor.rows import Rows, Series
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
+from rlprobe.recording.run import BoolArray
 
 START = 8  # first observations that the norm is compared with: one that grows from the start must not hide itself
 WINDOW = 60  # observations in which spikes are counted
+GROWN = 1.1  # times the first of several spikes row by row; what rises above it is no fading echo
 
 SIGNATURE = Signature(
     id="GRAD_PATHOLOGY",
@@ -67,9 +69,7 @@ def judge(rows: Rows) -> Judgement:
     usual = rows.quantile("grad_norm", WINDOW, 0.5)
     # A norm that is zero between degenerate batches makes the ordinary look like a spike: it must beat the start, too.
     spike = (norm.values > rows.limit("spike") * usual) & (norm.values > rows.limit("surge") * start)
-    # A shock that fades over some rows is one spike: a smaller row behind a spike is its echo.
-    echo = (rows.earlier("echo", spike, norm.fresh, lag=1) == 1) & (norm.values <= rows.ago("grad_norm", 1))
-    share = rows.recent("spikes", spike & ~echo, norm.fresh, width=WINDOW)
+    share = rows.recent("spikes", spike & ~_echo(rows, norm, spike), norm.fresh, width=WINDOW)
     seen = rows.observations("grad_norm").clip(max=WINDOW)
     often = (share >= rows.limit("often")) & (share * seen >= rows.limit("fewest") - 0.5)
     surged = (evidence >= rows.alarm) & high & unpaid
@@ -77,7 +77,17 @@ def judge(rows: Rows) -> Judgement:
         fires=surged | (often & spike),
         holds=high | (share > 0),  # what comes in spikes is not gone between two of them
         log_evidence=evidence.clip(min=rows.alarm),
-        since=where(surged, -1, rows.streak("first spike", spike, norm.fresh, gap=WINDOW)),
+        since=np.where(surged, -1, rows.streak("first spike", spike, norm.fresh, gap=WINDOW)),
         critical=(evidence >= rows.alarm) & unpaid & (smooth > rows.limit("severe") * start),
         facts={"spikes": share * seen},
     )
+
+
+def _echo(rows: Rows, norm: Series, spike: BoolArray) -> BoolArray:
+    """(n,) spikes that follow another row by row without ever rising above the first: one shock that fades."""
+    opens = spike & (rows.earlier("spike before", spike, norm.fresh, lag=1) != 1)
+    index = rows.index.astype(np.float64)
+    began = rows.recent("began", index, opens, width=1)
+    rises = spike & (norm.values > GROWN * rows.recent("first", norm.values, opens, width=1))
+    echo: BoolArray = spike & ~opens & ~(rows.recent("rose", index, rises, width=1) >= began)
+    return echo

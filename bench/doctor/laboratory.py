@@ -69,10 +69,17 @@ class LabRun:
         return abs(answering[0].onset_step - self.onset) / self.steps
 
 
-def read(*, seeds: tuple[int, ...], steps: int = STEPS) -> Iterator[LabRun]:
-    """Every fault and every healthy variant on each seed, trained where it is not kept yet, diagnosed."""
-    known = {entry.name: entry for entry in (*lab.faults(), *lab.variants())}
-    jobs = [(name, seed, steps) for name in known for seed in seeds]
+def read(
+    *, seeds: tuple[int, ...], steps: int = STEPS, names: tuple[str, ...] = (), kept: bool = False
+) -> Iterator[LabRun]:
+    """Faults and healthy variants (all of them, or those named) on each seed, diagnosed.
+
+    They are trained where they are not kept yet, unless only kept ones are asked for.
+    """
+    every: tuple[lab.Fault | lab.Variant, ...] = (*lab.faults(), *lab.variants())
+    known = {entry.name: entry for entry in every}
+    jobs = [(name, seed, steps) for name in (names or tuple(known)) for seed in seeds]
+    jobs = [job for job in jobs if not kept or _folder(*job).exists()]
     with ProcessPoolExecutor(max_workers=os.cpu_count()) as pool:
         for (name, seed, _), _ in zip(jobs, pool.map(_train, jobs), strict=True):
             entry = known[name]

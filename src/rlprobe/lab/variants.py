@@ -226,10 +226,18 @@ VARIANTS: tuple[Variant, ...] = (
     ),
     Variant(
         name="healthy-negative-rewards",
-        description="Every reward is negative: a penalty for each wrong digit.",
+        description="Every reward is negative: a penalty for each wrong digit and for a lost format.",
         look_alike_of=("REWARD_CONSTANT", "REWARD_COLLAPSE"),
         recipe=replace(
-            BASE, parts=(Part(name="penalty", function=lambda answer, text: 6.0 * rewards.partial(answer, text) - 6.5),)
+            BASE,
+            parts=(
+                Part(
+                    name="penalty",
+                    function=lambda answer, text: (
+                        5.0 * rewards.partial(answer, text) + rewards.formatted(answer, text) - 6.5
+                    ),
+                ),
+            ),
         ),
     ),
     Variant(

@@ -96,7 +96,7 @@ def test_the_json_document_has_the_fields_of_the_contract_in_its_order():
         "key", "id", "subject", "stage", "severity", "confidence", "confidence_interval", "confidence_examples",
         "confidence_pooled", "onset_step", "onset_interval", "detected_step", "status", "recovered_step", "root",
         "consequence_of", "relation", "title", "explanation", "evidence", "remedies", "samples", "rollback_step",
-        "page",
+        "confirm", "page",
     ]  # fmt: skip
     assert list(document["run"]) == ["source", "format", "algorithm", "steps", "rows", "segments", "state"]
     assert list(document["findings"][0]["evidence"][0]) == [

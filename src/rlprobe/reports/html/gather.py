@@ -1,8 +1,8 @@
 """From a Run and its Diagnosis to a Dossier: everything that the page shows, read once. Judges nothing."""
 
 from collections.abc import Iterable
+from importlib import metadata
 
-from rlprobe import __version__
 from rlprobe.doctor.configuration import DEFAULT, Configuration
 from rlprobe.doctor.finding import Diagnosis, Finding
 from rlprobe.recording.run import Run
@@ -38,7 +38,7 @@ def gather(run: Run, diagnosis: Diagnosis, *, configuration: Configuration = DEF
         configuration=manifest.configuration,
         environment=manifest.environment,
         framework=manifest.framework,
-        version=__version__,
+        version=metadata.version("rlprobe"),
     )
 
 

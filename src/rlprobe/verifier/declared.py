@@ -19,6 +19,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "kl_coefficient": ("beta", "kl_coef", "kl_loss_coef", "init_kl_coef"),
     "entropy_coefficient": ("entropy_coef", "entropy_coeff"),
     "temperature": (),
+    "raw_logits": (),                                         # true: no temperature was applied before `logprobs`
     "gamma": (),
     "lam": ("gae_lambda", "lambda"),
     "dpo_beta": (),

@@ -33,7 +33,7 @@ def pipeline_of(trainer: "Trainer") -> Pipeline:
         "optimizer": getattr(trainer, "optimizer", None),
         "tokenizer": getattr(trainer, "processing_class", None),
         "dataset": _rows(getattr(trainer, "train_dataset", None)),
-        "config": _settings(trainer),
+        "config": _settings(trainer, kind),
         "declare": _declared(trainer, kind),
     }
     slots.update(trl_preferences.slots(trainer) if kind == "dpo" else trl_groups.slots(trainer, kind))
@@ -60,12 +60,14 @@ def _rows(dataset: object) -> list[Mapping[str, object]] | None:
     return [dict(dataset[index]) for index in range(min(DATASET_ROWS, len(dataset)))]
 
 
-def _settings(trainer: "Trainer") -> dict[str, object]:
+def _settings(trainer: "Trainer", kind: str) -> dict[str, object]:
     """Settings by the names that the registry knows, as the trainer's arguments have them."""
     arguments = getattr(trainer, "args", None)
     names = [
         name for canonical, others in NAMES.items() if canonical != "label_smoothing" for name in (canonical, *others)
     ]
+    if kind == "rloo":
+        names.remove("beta")  # its KL is a part of the reward, not of the loss
     return {name: getattr(arguments, name) for name in names if getattr(arguments, name, None) is not None}
 
 
@@ -77,6 +79,7 @@ def _declared(trainer: "Trainer", kind: str) -> dict[str, object]:
         return getattr(arguments, name, None)
 
     told: dict[str, object] = {"algorithm": kind, "adapter": is_adapter(getattr(trainer, "model", None))}
+    told["raw_logits"] = True  # the planted hidden states take the whole way through the trainer's head
     if kind == "dpo":
         types = asked("loss_type") or ["sigmoid"]
         listed = [types] if isinstance(types, str) else list(types)  # type: ignore[call-overload]  # a list of names
@@ -87,6 +90,7 @@ def _declared(trainer: "Trainer", kind: str) -> dict[str, object]:
         return told
     if kind == "rloo":
         told["ratio"] = "sequence"
+        told["kl_coefficient"] = 0.0  # of the loss
         told["advantage_scaling"] = "batch" if asked("normalize_advantages") else "none"
         return told
     loss_type = str(asked("loss_type") or "")

@@ -141,12 +141,13 @@ def _train_step(trainer: "Trainer", kind: str) -> Callable[..., object]:
         completion = mask[:, PROMPT_TOKENS:].long()
         batch = _batch(trainer, kind, completion, advantages, None)
         batch.update(prompt_ids=ids[:, :PROMPT_TOKENS], completion_ids=ids[:, PROMPT_TOKENS:])
+        model.zero_grad(set_to_none=True)  # as the training loop does after every step
         with torch.no_grad():
-            keep = completion.shape[1]
-            scored = trainer._get_per_token_logps_and_entropies(model, ids, mask.long(), keep)[0]
+            for name, scoring in (("old", model), ("ref", getattr(trainer, "ref_model", None) or model)):
+                scored = trainer._get_per_token_logps_and_entropies(scoring, ids, mask.long(), completion.shape[1])[0]
+                batch[f"{name}_per_token_logps"] = scored
         if kind == "rloo":
-            batch["old_logps"] = (scored * completion).sum(1)
-        batch["ref_per_token_logps"] = scored
+            batch["old_logps"] = (batch["old_per_token_logps"] * completion).sum(1)
         with _training(trainer):
             loss = trainer._compute_loss(model, batch)
         loss.backward()

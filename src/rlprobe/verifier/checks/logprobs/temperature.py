@@ -52,7 +52,7 @@ def _inside(subject: Subject, function: LogProbs) -> Outcome:
     if declared is None or np.isclose(found, declared, rtol=1e-3):
         return passed(f"temperature {found:.4g}")
     told = f"Log-probs are those of temperature {found:.4g}; {declared:g} is declared."
-    if np.isclose(found, 1.0, rtol=1e-3):
+    if np.isclose(found, 1.0, rtol=1e-3) and not subject.declared.get("raw_logits"):
         return warned(
             "logprobs", told + " Right only if the logits that come in are divided already.",
             expected=f"{declared:g}", got=f"{found:.4g}", fingerprint="temperature ignored",
@@ -62,5 +62,11 @@ def _inside(subject: Subject, function: LogProbs) -> Outcome:
         told,
         expected=f"{declared:g}",
         got=f"{found:.4g}",
-        fingerprint="multiplied instead of divided" if np.isclose(found * declared, 1.0, rtol=1e-3) else "",
+        fingerprint=_mistake(found, declared),
     )
+
+
+def _mistake(found: float, declared: float) -> str:
+    if np.isclose(found, 1.0, rtol=1e-3):
+        return "temperature ignored"
+    return "multiplied instead of divided" if np.isclose(found * declared, 1.0, rtol=1e-3) else ""

@@ -11,9 +11,9 @@ import pytest
 from rlprobe.doctor.catalog import entries, normals
 from rlprobe.doctor.condense import Condensed
 from rlprobe.doctor.engine import MOST_REASSURANCES, diagnose
+from rlprobe.doctor.memory import Memory
 from rlprobe.doctor.normal import Normal
 from rlprobe.doctor.reassurance_page import page
-from rlprobe.doctor.memory import Memory
 from rlprobe.doctor.rows import Rows
 from rlprobe.recording.metrics import METRICS, find
 from rlprobe.recording.run import Metadata, Run

@@ -174,3 +174,30 @@ def test_a_file_that_is_no_longer_python_is_no_error(written, tmp_path):
     (result,) = verify(Pipeline(loss=loss), only="V801").results
 
     assert result.status == "not_checkable"
+
+
+MODULES = """
+    import torch
+
+    class Loss(torch.nn.Module):
+        def __init__(self, clip=0.2):
+            super().__init__()
+            self.clip = clip
+
+        def forward(self, lp, old, adv, mask):
+            ratio = torch.exp(lp - old)
+            clipped = ratio.clamp(1 - self.clip, 1 + self.clip)
+            return -(torch.min(ratio * adv[:, None], clipped * adv[:, None]) * mask).sum() / mask.sum()
+    """
+
+
+@pytest.mark.trl
+@pytest.mark.parametrize(("old", "status"), [("", "pass"), ("* mask).sum() / mask.sum()", "warn")])
+def test_a_torch_module_is_read_by_its_forward(written, old, status):
+    text = MODULES.replace(old, ").mean()") if old else MODULES
+    loss = written(text)["Loss"]()
+
+    (result,) = verify(Pipeline(loss=loss), only="V814").results
+
+    assert result.status == status, result.outcome.statement
+    assert status == "pass" or result.outcome.statement.startswith("forward: mask")

@@ -149,7 +149,8 @@ def function_of(target: object) -> FunctionType | None:
     inner = plain(target)
     if isinstance(inner, FunctionType):
         return inner
-    bound = getattr(inner, "__func__", None) or vars(type(inner)).get("__call__")
+    kind = type(inner)  # a torch module's own __call__ is torch's; what it runs is forward
+    bound = getattr(inner, "__func__", None) or vars(kind).get("__call__") or getattr(kind, "forward", None)
     return bound if isinstance(bound, FunctionType) else None
 
 

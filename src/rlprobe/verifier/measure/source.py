@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import FunctionType
 
 from rlprobe.verifier.binding import Bound
-from rlprobe.verifier.measure.reading import functions, syntax
+from rlprobe.verifier.measure.reading import function_of, functions, syntax
 from rlprobe.verifier.outcome import Outcome, not_checkable, passed, warned
 from rlprobe.verifier.subject import Subject, Unavailable
 
@@ -51,10 +51,11 @@ def pieces(subject: Subject, slots: Sequence[str]) -> list[Piece]:
     found: list[Piece] = []
     for slot in slots:
         for target in _targets(subject, slot):
-            for index, function in enumerate(functions(target)):
+            first = function_of(target)
+            for function in functions(target):
                 tree = None if str(function.__module__).startswith(OURS) else syntax(function)
                 if tree is not None and not any(one.function is function and one.slot == slot for one in found):
-                    found.append(Piece(slot, function, tree, own=index == 0))
+                    found.append(Piece(slot, function, tree, own=function is first))
     return found
 
 

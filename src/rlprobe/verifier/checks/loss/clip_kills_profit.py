@@ -81,6 +81,10 @@ def _of_two_sided(subject: Subject, curve: ClipCurve) -> tuple[str, str, float, 
     if subject.declared.text("algorithm") in HIGHER_ABOVE and low > high * (1 + ROUND):
         told = f"The ratio may fall by {low:.4g} and rise by {high:.4g} only; this algorithm clips higher above."
         return told, "low and high exchanged", -1.0, -1.0
+    undeclared = subject.declared.clip() == (None, None)  # declared edges are compared at V412
+    if undeclared and low > high * (1 + JUMP) and abs(curve.low - high) <= ROUND * high:
+        told = f"The ratio may rise by {high:.4g} and fall by {low:.4g}, down to {curve.low:.4g} itself."
+        return told, "lower bound is epsilon itself", -1.0, -1.0
     logs = -float(np.log(curve.low)), float(np.log(curve.high))
     if all(_round(one) for one in logs) and not any(_round(one) for one in (low, high)):
         told = f"The ratio is clipped to exp of [{-logs[0]:.4g}, {logs[1]:.4g}]: its logarithm is clamped."

@@ -72,6 +72,8 @@ _STEPS = (
     _one("block-under-no-grad", "tiny_lm_torch", "x = x + self.out(weights @ v)\n", "x = x + self.out((weights @ v).detach())\n", "gradient breakage"),
     _one("advantages-negated-in-the-step", "tiny_lora_torch", "per_token = -ratio * advantages[:, None]", "per_token = ratio * advantages[:, None]", "log-space signs"),
     _one("advantages-of-other-rows", "tiny_lora_torch", "-ratio * advantages[:, None]", "-ratio * advantages.flip(0)[:, None]", "grouping and order", "adv-align-verl"),
+    _one("mask-not-shifted-in-the-step", "tiny_lora_torch", "attention_mask[:, 1:].to", "attention_mask[:, :-1].to", "masks and alignment", "lp-positionids-trlx"),
+    _one("mask-rolled-the-wrong-way", "tiny_lora_torch", "attention_mask[:, 1:].to", "attention_mask.roll(1, dims=1)[:, 1:].to", "masks and alignment", "lp-shift-prime"),
     _one("ratio-without-gradient", "tiny_lora_torch", "ratio = torch.exp(logps - logps.detach())", "ratio = torch.exp(logps - logps)", "gradient breakage"),
     _one("adapter-frozen-instead-of-base", "tiny_lora_torch", "if parameter.requires_grad]", "if not parameter.requires_grad]", "gradient breakage"),
     _one("adapter-output-detached", "tiny_lora_torch", "(x @ self.down.T) @ self.up.T", "((x @ self.down.T) @ self.up.T).detach()", "gradient breakage", "gc-lora-trl"),

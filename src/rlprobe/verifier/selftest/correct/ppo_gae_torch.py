@@ -50,4 +50,9 @@ def entropy(logits, mask):
 
 
 def make():
-    return Pipeline(gae=gae, whiten=masked_whiten, entropy=entropy, declare={"algorithm": "ppo", "lam": 0.95, "entropy_coefficient": 0.01})
+    return Pipeline(
+        gae=gae,
+        whiten=masked_whiten,
+        entropy=entropy,
+        declare={"algorithm": "ppo", "lam": 0.95, "entropy_coefficient": 0.01},
+    )

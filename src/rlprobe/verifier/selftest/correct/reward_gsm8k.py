@@ -24,7 +24,12 @@ def make():
     return Pipeline(
         reward=compute_score,
         dataset=[
-            {"data_source": "gsm8k", "question": "How many eggs are left?", "ground_truth": "18", "completion": "9 * 2 = 18\n#### 18"},
+            {
+                "data_source": "gsm8k",
+                "question": "How many eggs are left?",
+                "ground_truth": "18",
+                "completion": "9 * 2 = 18\n#### 18",
+            },
             {"data_source": "gsm8k", "question": "How many bolts are needed?", "ground_truth": "3"},
             {"data_source": "gsm8k", "question": "What is the profit?", "ground_truth": "70000"},
         ],

@@ -8,7 +8,7 @@ import numpy as np
 
 from rlprobe.recording.run import FloatArray
 from rlprobe.verifier import inputs
-from rlprobe.verifier.grouping import Advantages
+from rlprobe.verifier.grouping import TOKENS, Advantages
 from rlprobe.verifier.oracles.advantages import centred, spread
 from rlprobe.verifier.subject import Subject, Unavailable
 
@@ -58,7 +58,7 @@ class Estimator:
 
     Attributes:
         baseline, scaling: what is subtracted, what it is divided by.
-        ddof: 0 or 1 of the standard deviation; 0 where nothing divides.
+        ddof: 0 or 1 of the standard deviation, a fraction where it counts tokens; 0 where nothing divides.
         epsilon: what is added to the standard deviation, in units of the reward.
         in_variance: whether epsilon is added to the variance instead.
         residual: largest difference to the function, relative to its largest advantage.
@@ -66,7 +66,7 @@ class Estimator:
 
     baseline: Baseline
     scaling: Scaling
-    ddof: int
+    ddof: float
     epsilon: float
     in_variance: bool
     residual: float
@@ -79,7 +79,8 @@ class Estimator:
     @property
     def told(self) -> str:
         """In words: "reward minus the group's mean, divided by ... (ddof 1, epsilon 0.0001)"."""
-        detail = f" (ddof {self.ddof}, epsilon {abs(self.epsilon):.1g})" if self.scaling != "none" else ""
+        ddof = f"{self.ddof:g}" if self.ddof in (0, 1) else "1 over tokens"
+        detail = f" (ddof {ddof}, epsilon {abs(self.epsilon):.1g})" if self.scaling != "none" else ""
         return f"reward minus {_WORDS[self.baseline]}{_BY[self.scaling]}{detail}"
 
     def values(self, rewards: FloatArray, group_size: int) -> FloatArray:
@@ -169,7 +170,8 @@ def _nearest(subject: Subject, advantages: Advantages) -> Estimator:
     for baseline in BASELINES:
         numerator = np.concatenate([centred(one, advantages.group_size, baseline) for one in rewards])
         for scaling in SCALINGS:
-            for ddof, in_variance in product((0, 1), (False, True)) if scaling != "none" else ((0, False),):
+            ddofs = _ddofs(advantages, scaling)
+            for ddof, in_variance in product(ddofs, (False, True)) if scaling != "none" else ((0.0, False),):
                 divisor = np.concatenate([spread(one, advantages.group_size, scaling, ddof) for one in rewards])
                 epsilon = _epsilon(numerator, divisor, given, in_variance=in_variance) if scaling != "none" else 0.0
                 whole = np.sqrt(divisor**2 + epsilon) if in_variance else divisor + epsilon
@@ -181,6 +183,12 @@ def _nearest(subject: Subject, advantages: Advantages) -> Estimator:
                     )  # fmt: skip
     assert best is not None  # the tables are not empty
     return best
+
+
+def _ddofs(advantages: Advantages, scaling: Scaling) -> tuple[float, ...]:
+    """0 and 1; over the tokens of a batch, each sample stands TOKENS times: SS T / (N T - 1) is SS / (N - 1 / T)."""
+    over_tokens = advantages.layout == "tokens" and scaling in ("batch", "batch_of_centred")
+    return (0.0, 1.0, 1.0 / TOKENS) if over_tokens else (0.0, 1.0)
 
 
 def _epsilon(numerator: FloatArray, divisor: FloatArray, given: FloatArray, *, in_variance: bool) -> float:

@@ -23,7 +23,7 @@ def centred(rewards: FloatArray, group_size: int, baseline: str) -> FloatArray:
     return result
 
 
-def spread(rewards: FloatArray, group_size: int, scaling: str, ddof: int) -> FloatArray:
+def spread(rewards: FloatArray, group_size: int, scaling: str, ddof: float) -> FloatArray:
     """What each of the rewards [N] is divided by: 1, or a standard deviation of its group or of the batch."""
     values = np.asarray(rewards, dtype=np.float64)
     if scaling == "none":

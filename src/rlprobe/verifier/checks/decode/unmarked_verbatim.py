@@ -31,16 +31,18 @@ CHECK = Check(
 
 
 def run(subject: Subject) -> Outcome:
-    """Plain texts, blanks at both ends apart."""
+    """Plain texts with their end and cut off by the length, blanks at both ends apart."""
     used = decoder(subject)
     for text in TEXTS:
         if not usable(used, text):
             continue
-        got = used.text(text)
+        got, cut_off = used.text(text), "" if used.takes_text else used.bare([text])[0]
+        truncated = got.strip() == text.strip() and bool(cut_off.strip())  # some drop rows that never end
+        got = cut_off if truncated else got
         if got.strip() != text.strip():
             return failed(
                 "decode",
-                f"{text!r} decodes to {got!r:.100}.",
+                f"{text!r}{' without an end of text' if truncated else ''} decodes to {got!r:.100}.",
                 expected=repr(text),
                 got=repr(got)[:120],
                 example={"text": text},

@@ -100,6 +100,8 @@ _OTHERS = (
     _one("batch-norm-sign", "reinforce_pp_numpy", "(rewards - mean)", "(mean - rewards)", "log-space signs"),
     _one("batch-norm-epsilon", "reinforce_pp_numpy", "(std + 1e-8)", "(std + 1.0)", "constants"),
     _one("batch-norm-not-scaled", "reinforce_pp_numpy", "return (rewards - mean) / (std + 1e-8)", "return (rewards - mean)", "configuration", "adv-flag-verl"),
+    _one("token-norm-mean-over-padding", "reinforce_pp_tokens_torch", "mean = (returns * response_mask).sum() / count", "mean = returns.mean()", "masks and alignment", "adv-whiten-skyrl"),
+    _one("token-norm-counts-padding", "reinforce_pp_tokens_torch", "count = response_mask.sum()", "count = response_mask.numel()", "masks and alignment"),
     _one("token-norm-by-variance", "reinforce_pp_tokens_torch", "torch.rsqrt(variance + 1e-8)", "torch.reciprocal(variance + 1e-8)", "constants"),
     _one("token-norm-without-mean", "reinforce_pp_tokens_torch", "(returns - mean) * torch.rsqrt", "returns * torch.rsqrt", "scaling and aggregation"),
     _one("token-norm-counts-rows", "reinforce_pp_tokens_torch", "count = response_mask.sum()", "count = response_mask.shape[0]", "scaling and aggregation"),

@@ -12,7 +12,9 @@ NAMED = re.compile(r"penal|punish|overlong", re.IGNORECASE)
 OF_LENGTH = re.compile(r"length|overlong|too_long", re.IGNORECASE)
 OF_REPETITION = re.compile(r"repet", re.IGNORECASE)
 VARIED = " ".join(f"{number} is next to {number + 1}." for number in range(1500))  # 33,000 characters
-TEXTS = ("", "Yes.", "word " * 30, "word " * 200, "word " * 2000, "one two three. " * 500)
+# Dense, for a penalty that begins softly over the last fifth before a limit: each length is 1.15 times the one before.
+LENGTHS = tuple(dict.fromkeys(int(1.15**power) for power in range(55)))
+TEXTS = ("", "Yes.", *("word " * count for count in LENGTHS), "one two three. " * 500)
 CHECK = Check(
     id="V116",
     title="a penalty is at most zero",

@@ -101,6 +101,9 @@ MUTANTS = (
     _mutant("reward_code", "state-kept", "blocks = self.fence.findall(completion)", "self.penalty -= 1.0; blocks = self.fence.findall(completion)", _SCALE),
     _mutant("reward_code", "column-of-the-wrong-name", "def __call__(self, prompts, completions, tests, **kwargs)", "def __call__(self, prompts, completions, test_cases, **kwargs)", "configuration"),
     # reward_numpy
+    _mutant("reward_overlong", "slope-before-the-limit-pays", "-over / BUFFER", "over / BUFFER", "log-space signs"),
+    _mutant("reward_overlong", "beyond-the-limit-pays", "scores.append(-1.0)", "scores.append(1.0)", "log-space signs"),
+    _mutant("reward_overlong", "long-rows-dropped", "        else:\n            scores.append(-1.0)\n", "", _ORDER),
     _mutant("reward_numpy", "penalty-grows", "return -over", "return over", "log-space signs"),
     _mutant("reward_numpy", "prompt-not-cut-off", "response = query[len(prompt) :]", "response = query[len(prompt) + 40 :]", _MISMATCH),
     _mutant("reward_numpy", "prompt-kept", "response = query[len(prompt) :]", "response = prompt", _MISMATCH),

@@ -3,8 +3,6 @@
 Tried with verl 0.9.0: its own `core_algos` and `torch_functional`, no workers and no engine.
 """
 
-from types import SimpleNamespace
-
 from rlprobe.verifier.pipeline import Pipeline
 from rlprobe.verifier.trainers.planting import stands_for
 
@@ -13,13 +11,6 @@ ADVANTAGES = {
     "rloo": "compute_rloo_outcome_advantage",
 }
 LOSSES = {"vanilla": "compute_policy_loss_vanilla", "gspo": "compute_policy_loss_gspo"}
-
-
-class _Actor(SimpleNamespace):
-    """The attributes of verl's actor configuration that its policy losses read."""
-
-    def get(self, name: str, default: object = None) -> object:
-        return getattr(self, name, default)
 
 
 def pipeline(
@@ -41,7 +32,7 @@ def pipeline(
     from verl.utils import torch_functional
 
     mode = aggregation or ("seq-mean-token-mean" if loss == "gspo" else "token-mean")
-    actor = _Actor(clip_ratio=clip_low, clip_ratio_low=clip_low, clip_ratio_high=clip_high, global_batch_info={})
+    actor = _actor(core_algos.ActorConfig, clip_low, clip_high)
     policy_loss = getattr(core_algos, LOSSES[loss])
 
     def computed(old_log_prob: object, log_prob: object, advantages: object, response_mask: object) -> object:
@@ -71,3 +62,12 @@ def pipeline(
             "kl_estimator": estimators.get(kl, kl),
         },
     )
+
+
+def _actor(kind: type, clip_low: float, clip_high: float) -> object:
+    """verl's actor configuration with what its losses read; its constructor wants all settings of a training."""
+    actor: object = object.__new__(kind)
+    read = {"clip_ratio": clip_low, "clip_ratio_low": clip_low, "clip_ratio_high": clip_high, "clip_ratio_c": 3.0}
+    for name, value in {**read, "global_batch_info": {}}.items():
+        object.__setattr__(actor, name, value)  # the class is frozen
+    return actor

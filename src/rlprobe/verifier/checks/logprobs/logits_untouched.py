@@ -3,7 +3,7 @@
 import numpy as np
 
 from rlprobe.verifier.measure.logprobs import drawn
-from rlprobe.verifier.outcome import Check, Outcome, failed, passed
+from rlprobe.verifier.outcome import Check, Outcome, failed, passed, warned
 from rlprobe.verifier.subject import Subject
 
 CHECK = Check(
@@ -27,6 +27,13 @@ def run(subject: Subject) -> Outcome:
         function = subject.function(slot)
         values = {role: one for role, one in drawn_values.items() if function.takes(role)}
         touched = function.changed(**values)
+        if touched and function.takes("temperature") and not function.changed(**{**values, "temperature": 1.0}):
+            return warned(
+                slot,
+                "The call divides the logits by the temperature in place. Right only if nothing reads them afterwards.",
+                expected="logits as before",
+                got="logits divided by 2",
+            )
         if touched:
             return failed(
                 slot,

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlprobe.doctor.catalog import entries
+from rlprobe.doctor.condense import BLOCK
 from rlprobe.doctor.configuration import Configuration
 from rlprobe.doctor.engine import ENOUGH_ROWS, Doctor, diagnose
 from rlprobe.doctor.finding import Diagnosis
@@ -199,7 +200,7 @@ def test_rows_are_counted_as_the_log_has_them_where_they_are_judged_in_blocks(un
 
     assert diagnosis.rows == rows
     assert diagnosis.steps is not None
-    assert rows - 8 <= diagnosis.steps[1] + 1 <= rows
+    assert rows - BLOCK <= diagnosis.steps[1] + 1 <= rows
 
 
 @pytest.mark.slow

@@ -62,6 +62,9 @@ FALLS = {
     "tool-down": ("tool_calls_mean", 0.8),
     "positives-muted": ("logprob_positive_mean", 1.1),
     "preference-fast": ("chosen_logprob_mean", math.nan),
+    "preference-drift": ("chosen_logprob_mean", math.nan),
+    "format-traded": ("accuracy_fraction", 0.5),
+    "tool-wears-out": ("tool_calls_mean", 0.6),
 }
 ALWAYS = {
     "constant-reward": ("reward_std_batch", 0.0, 0.0),

@@ -30,6 +30,7 @@ STAGE_NAMES = {
     "source": "source (advice only)",
 }
 WORDS = (("fail", "violated"), ("warn", "to look at"), ("pass", "hold"), ("not_checkable", "not checkable"))
+MOST_WANTED = 6  # things to hand over in the last line; --verbose and --json have all
 LONGEST_VALUE = 160  # characters of one argument on the page; --json has all of it
 INDENT = 3
 
@@ -65,7 +66,8 @@ def gate(report: Report) -> str:
     line = f"{', '.join(told)}, {silent} not checkable"
     wanted = [name.replace("|", " or ") for name in report.missing()]
     if wanted:
-        line += f": hand over {', '.join(wanted)}"
+        more = f" and {len(wanted) - MOST_WANTED} more" if len(wanted) > MOST_WANTED else ""
+        line += f": hand over {', '.join(wanted[:MOST_WANTED])}{more}"
     return line + "."
 
 

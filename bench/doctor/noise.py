@@ -26,7 +26,7 @@ def measure(runs: int, steps: int) -> dict[str, object]:
         told.update(ids)
         flagged[phi] += bool(ids)
     count = sum(flagged.values())
-    low, high = wilson(count, runs)
+    low, high = wilson(count, runs, digits=4)
     print(f"{runs} healthy runs of {steps} steps, {len(entries())} signatures, every step checked")
     print(f"flagged {count} = {count / runs:.4f}, 95 % interval {low:.4f} to {high:.4f}")
     print("by autocorrelation:", ", ".join(f"{phi}: {flagged[phi]}" for phi in PHIS))

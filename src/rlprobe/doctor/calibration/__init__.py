@@ -40,8 +40,8 @@ def confidence(signature: Signature) -> Confidence:
     )
 
 
-def wilson(right: int, count: int) -> tuple[float, float]:
-    """95 % score interval of a frequency, rounded to two digits.
+def wilson(right: int, count: int, *, digits: int = 2) -> tuple[float, float]:
+    """95 % score interval of a frequency, rounded.
 
     Source: Wilson 1927, Probable inference, the law of succession, and statistical inference.
     """
@@ -50,7 +50,7 @@ def wilson(right: int, count: int) -> tuple[float, float]:
     rate, square = right / count, _Z * _Z
     middle = (rate + square / (2 * count)) / (1 + square / count)
     half = _Z / (1 + square / count) * sqrt(rate * (1 - rate) / count + square / (4 * count * count))
-    return round(max(0.0, middle - half), 2), round(min(1.0, middle + half), 2)
+    return round(max(0.0, middle - half), digits), round(min(1.0, middle + half), digits)
 
 
 @cache

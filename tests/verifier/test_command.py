@@ -220,3 +220,28 @@ def test_every_check_is_listed(capsys):
 
     assert code == 0
     assert all(f"V{stage}01" in told.out for stage in (2, 3))
+
+
+def test_a_snapshot_holds_every_branch_of_reward_and_decode(capsys, tmp_path):
+    kept, path = tmp_path / "kept.json", tmp_path / "decoding.py"
+    text = (
+        "from rlprobe import Pipeline\n\n\n"
+        "def decode(text):\n"
+        "    if '<think>' not in text:\n        return text\n"
+        "    return text.rpartition('</think>')[2] if '</think>' in text else ''\n\n\n"
+        "def reward(completions, answer):\n"
+        "    return [float(right in one) for one, right in zip(completions, answer)]\n\n\n"
+        "def make():\n"
+        "    rows = [{'prompt': 'p', 'answer': '42', 'completion': '42'}]\n"
+        "    return Pipeline(decode=decode, reward=reward, dataset=rows)\n"
+    )
+    path.write_text(text)
+    assert answer(capsys, f"{path}::make", "--snapshot", kept)[0] == 0
+    path.write_text(text.replace("else ''", "else text"))
+
+    code, told = answer(capsys, f"{path}::make", "--against", kept)
+
+    assert code == 1
+    assert "decode/reasoning never closed" in told.out
+    assert "decode/reasoning opened and closed" not in told.out
+    assert "reward/" not in told.out

@@ -7,11 +7,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from rlprobe.verifier.function import RaisedError
+from rlprobe.verifier.measure.shapes import awkward
 from rlprobe.verifier.pipeline import Pipeline
 from rlprobe.verifier.state import preserved
 from rlprobe.verifier.subject import Subject, Unavailable
 
 SCHEMA = "rlprobe.snapshot/1"
+GOLD = "So it is \\boxed{42}."  # the text that the shapes are made of
+# The three branches of a decoder that knows reasoning, and every other shape that a completion comes in.
+COMPLETIONS: Mapping[str, str] = {
+    "no markers": GOLD,
+    "reasoning opened and closed": f"<think>six times seven</think>{GOLD}",
+    "reasoning never closed": f"<think>six times seven. {GOLD}",
+    "an answer tag": "<think>six times seven</think>\n<answer>42</answer>",
+    **dict(awkward(GOLD)),
+}
 TOLERANCE = 1e-6  # relative; below it two numbers are the same answer
 
 
@@ -33,7 +43,7 @@ def take(pipeline: Pipeline) -> dict[str, object]:
     subject = Subject(pipeline)
     answers: dict[str, object] = {}
     with preserved(pipeline):
-        for collect in (_advantages,):
+        for collect in (_advantages, _decoded, _rewarded):
             try:
                 answers.update(collect(subject))
             except (Unavailable, RaisedError):
@@ -87,12 +97,33 @@ def _advantages(subject: Subject) -> dict[str, object]:
     return {f"advantages/{name}": _answer(lambda r=rewards: advantages(r)) for name, rewards in cases.items()}
 
 
+def _decoded(subject: Subject) -> dict[str, object]:
+    from rlprobe.verifier.decoding import decoder
+
+    found = decoder(subject)
+    return {f"decode/{name}": _answer(lambda t=text: found.text(t)) for name, text in COMPLETIONS.items()}
+
+
+def _rewarded(subject: Subject) -> dict[str, object]:
+    from rlprobe.verifier.measure.gold import golds
+
+    answers: dict[str, object] = {}
+    for gold in golds(subject):
+        right, wrong = gold.gold, gold.wrong
+        cases = {name: right.saying(text) for name, text in COMPLETIONS.items()}
+        for name, sample in {"a right answer": right, "a wrong answer": wrong, **cases}.items():
+            answers[f"reward/{gold.reward.name}/{name}"] = _answer(lambda g=gold, o=sample: g.reward.score(o))
+    return answers
+
+
 def _answer(call: object) -> object:
     try:
         result = call()  # type: ignore[operator]  # a closure over one case
     except RaisedError as error:
         return f"raises {error.told.partition(' (')[0]}"
-    return [float(one) if np.isfinite(one) else str(one) for one in np.asarray(result).reshape(-1)]
+    if result is None or isinstance(result, str):
+        return result
+    return [float(one) if np.isfinite(one) else str(one) for one in np.asarray(result, dtype=np.float64).reshape(-1)]
 
 
 def _same(old: object, new: object) -> bool:

@@ -80,14 +80,6 @@ def vocabulary(blocks: Sequence[SampleBlock], reward: str = "reward") -> Vocabul
     return Vocabulary(kinds=kinds, reward=reward)
 
 
-def conditioned(query: Query) -> Expression | None:
-    """All conditions of a query as one; None where there is none."""
-    if not query.where:
-        return None
-    root = reduce(lambda a, b: Pair(sign="and", left=a, right=b, at=0), (each.root for each in query.where))
-    return Expression(text=" and ".join(each.text for each in query.where), root=root)
-
-
 def select(blocks: Sequence[SampleBlock], query: Query, words: Vocabulary) -> Found:
     """The places of the samples that a query asks for.
 

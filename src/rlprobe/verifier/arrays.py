@@ -77,11 +77,6 @@ def to_numpy(value: object) -> FloatArray:
         raise TypeError(f"got {type(value).__name__}, expected numbers ({error})") from error
 
 
-def uses_torch(function: Callable[..., object]) -> bool:
-    """Whether the function's module works with torch."""
-    return "torch" in _spoken(function)
-
-
 def _typed(
     array: np.ndarray[tuple[int, ...], np.dtype[np.generic]], convention: Convention, kind: str
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.generic]]:

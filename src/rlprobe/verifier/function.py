@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rlprobe.recording.run import FloatArray
-from rlprobe.verifier.arrays import Convention, Values, conventions, convert, to_numpy, uses_torch
+from rlprobe.verifier.arrays import Convention, Values, conventions, convert, to_numpy
 from rlprobe.verifier.binding import Binding, bind
 from rlprobe.verifier.declared import Declared
 from rlprobe.verifier.roles import roles
@@ -227,11 +227,6 @@ def location(target: object) -> str:
     """ "file.py:12" of a callable; "" where it has none."""
     plain = plain_function(getattr(target, "stands_for", target))
     return "" if plain is None else f"{plain.__code__.co_filename}:{plain.__code__.co_firstlineno}"
-
-
-def speaks_torch(function: Function) -> bool:
-    """Whether the function's module works with torch."""
-    return uses_torch(function.target)
 
 
 def _spread(values: Values) -> object:

@@ -1,6 +1,6 @@
 """The pipeline under test: every slot bound and its form of arrays found out once, on first use."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -177,8 +177,3 @@ def _settled(function: Function) -> Function:
             raise
         # Per-token losses want an advantage for every token.
         return replace(function, by_token=True).negotiated(own, accepts)
-
-
-def differing(values: Mapping[str, object], **changed: object) -> dict[str, object]:
-    """The arguments with some of them replaced."""
-    return {**values, **changed}

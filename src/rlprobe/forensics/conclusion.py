@@ -1,5 +1,7 @@
 """A comparison in a few sentences, the most certain first, and what it cannot tell."""
 
+from collections.abc import Sequence
+
 from rlprobe.forensics.alignment import FEWEST
 from rlprobe.forensics.comparison import Comparison, Parted
 
@@ -34,10 +36,9 @@ def _forked(found: Comparison) -> list[str]:
         return []
     if fork.step is None:
         return [f"The runs are the same, bit by bit, in all {fork.rows:,} shared rows of {fork.compared} metrics."]
-    more = f" and {len(fork.metrics) - 1} more" if len(fork.metrics) > 1 else ""
     return [
         f"The runs are the same, bit by bit, up to step {fork.last_same}; they fork at step {fork.step}, "
-        f"in {fork.metrics[0]}{more} of {fork.compared} metrics."
+        f"in {fork.metrics[0]}{_more(fork.metrics)} of {fork.compared} metrics."
     ]
 
 
@@ -75,9 +76,8 @@ def _sided(found: Comparison) -> list[str]:
     if not found.sides:
         return []
     first = found.sides[0]
-    more = f" and {len(found.sides) - 1} more" if len(found.sides) > 1 else ""
     return [
-        f"The sides differ by more than their own runs do: {first.metric}{more}, "
+        f"The sides differ by more than their own runs do: {first.metric}{_more(found.sides)}, "
         f"from steps {first.steps[0]} to {first.steps[1]} on."
     ]
 
@@ -86,5 +86,9 @@ def _started(found: Comparison) -> list[str]:
     if not found.starts:
         return []
     first = found.starts[0]
-    more = f" and {len(found.starts) - 1} more" if len(found.starts) > 1 else ""
-    return [f"The runs differ from their first rows on: {first.metric}{more}."]
+    return [f"The runs differ from their first rows on: {first.metric}{_more(found.starts)}."]
+
+
+def _more(told: Sequence[object]) -> str:
+    """How many there are beyond the first: " and 2 more"."""
+    return f" and {len(told) - 1} more" if len(told) > 1 else ""

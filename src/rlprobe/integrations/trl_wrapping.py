@@ -1,4 +1,4 @@
-"""Wrapping methods of one trainer instance, so that the originals run as ever and hooks look on."""
+"""Watching the reward functions of one trainer: what they received and returned."""
 
 import functools
 import inspect
@@ -8,60 +8,8 @@ from collections.abc import Callable
 import numpy as np
 
 from rlprobe.integrations.guard import HookGuard
+from rlprobe.integrations.wrapping import Wraps as Wraps
 from rlprobe.recording.run import BoolArray
-
-Before = Callable[..., object]
-After = Callable[..., None]
-
-
-class Wraps:
-    """The wrapped methods of one attachment; `undo` puts every original back.
-
-    Args:
-        guard: what every hook runs under.
-    """
-
-    def __init__(self, guard: HookGuard) -> None:
-        self._guard = guard
-        self._undo: list[Callable[[], None]] = []
-        self.missing: list[str] = []
-
-    def around(self, owner: object, name: str, *, before: Before | None = None, after: After | None = None) -> None:
-        """Call `before(*arguments)` and `after(token, result, *arguments)` around a method of an instance.
-
-        The original is called exactly once with what it was given, and what it raises passes through. A method that
-        this version of the trainer lacks is noted in `missing`.
-        """
-        original = getattr(owner, name, None)
-        if original is None:
-            self.missing.append(name)
-            return
-        guard = self._guard
-
-        @functools.wraps(original)
-        def wrapper(*args: object, **kwargs: object) -> object:
-            token = None
-            if before is not None:
-                with guard(f"before {name}"):
-                    token = before(*args, **kwargs)
-            result = original(*args, **kwargs)
-            if after is not None:
-                with guard(f"after {name}"):
-                    after(token, result, *args, **kwargs)
-            return result
-
-        self.replace(owner, name, wrapper)
-
-    def replace(self, owner: object, name: str, value: object) -> None:
-        """Set an instance attribute, to be put back by `undo`."""
-        had, old = name in vars(owner), vars(owner).get(name)
-        setattr(owner, name, value)
-        self._undo.append(lambda: setattr(owner, name, old) if had else delattr(owner, name))
-
-    def undo(self) -> None:
-        """Put every original back."""
-        while self._undo:
-            self._undo.pop()()
 
 
 class RewardWatch:

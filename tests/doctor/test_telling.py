@@ -125,7 +125,7 @@ def test_what_recovered_is_told_as_info_unless_its_harm_lasts() -> None:
     [
         ("trl", "beta"),
         ("verl", "actor_rollout_ref.actor.kl_loss_coef"),
-        ("openrlhf", "--init_kl_coef"),
+        ("openrlhf", "--algo.kl.init_coef"),
         ("somebody's", "kl_coefficient"),
         ("", "kl_coefficient"),
     ],

@@ -38,6 +38,7 @@ class Check:
     Attributes:
         id: stable id, "V301"; the hundreds digit is the stage.
         title: the invariant as a clause of at most 70 characters: "log-probs are at most 0".
+        formula: the invariant as a formula of at most 90 characters: "log p <= 0".
         stage: pipeline stage.
         category: pitfall category of the guide that a violation belongs to.
         needs: slots of the pipeline it cannot do without; "a|b" takes either.
@@ -47,6 +48,7 @@ class Check:
 
     id: str
     title: str
+    formula: str
     stage: Stage
     category: Category
     needs: tuple[str, ...]

@@ -22,7 +22,7 @@ def _spellings() -> dict[str, str]:
     known = {
         spelling: each.name
         for each in SETTINGS
-        for spelling in (each.openrlhf.lstrip("-"), each.verl, each.trl)
+        for spelling in (*each.former, each.openrlhf.lstrip("-"), each.verl, each.trl)
         if spelling
     }
     shorter = {key.removeprefix(_VERL_ROOT): name for key, name in known.items() if key.startswith(_VERL_ROOT)}

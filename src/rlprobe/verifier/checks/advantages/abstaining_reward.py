@@ -13,6 +13,7 @@ TOLERANCE = 1e-3  # of the largest advantage
 CHECK = Check(
     id="V211",
     title="a sample without a reward leaves the others alone",
+    formula="A(r without NaN rows) = A(r) on the other rows",
     stage="advantages",
     category="reward and decoding mismatch",
     needs=("advantages",),

@@ -11,6 +11,7 @@ HAIR = 1e-9  # of the largest advantage; below it two advantages are the same
 CHECK = Check(
     id="V203",
     title="a higher reward in a group gives a higher advantage",
+    formula="r_i > r_j in one group  =>  A_i > A_j",
     stage="advantages",
     category="log-space signs",
     needs=("advantages",),

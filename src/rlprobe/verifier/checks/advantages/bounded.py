@@ -10,6 +10,7 @@ CLOSE = 1e-6  # spread of a nearly flat group, in a reward's unit
 CHECK = Check(
     id="V214",
     title="nearly equal rewards give no huge advantages",
+    formula="|A_i| <= sqrt(n - 1), n samples in the group",
     stage="advantages",
     category="constants",
     needs=("advantages",),

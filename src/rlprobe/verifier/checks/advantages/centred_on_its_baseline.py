@@ -10,6 +10,7 @@ TOLERANCE = 1e-3  # of the largest advantage
 CHECK = Check(
     id="V202",
     title="advantages are centred on their baseline",
+    formula="mean(A over the baseline's samples) = 0",
     stage="advantages",
     category="scaling and aggregation",
     needs=("advantages",),

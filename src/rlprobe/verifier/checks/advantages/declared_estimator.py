@@ -15,6 +15,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V209",
     title="the estimator is the declared one",
+    formula="A(r) = (r - baseline(r)) / scale(r), as declared",
     stage="advantages",
     category="configuration",
     needs=("advantages",),

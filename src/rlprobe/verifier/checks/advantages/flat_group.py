@@ -10,6 +10,7 @@ NOTHING = 1e-2  # an advantage; rounding of a mean over an epsilon of 1e-8 stays
 CHECK = Check(
     id="V207",
     title="a group of equal rewards has finite advantages of zero",
+    formula="r constant in a group  =>  A = 0 and finite",
     stage="advantages",
     category="constants",
     needs=("advantages",),

@@ -12,6 +12,7 @@ OFFSET = 200.0  # of a reward's unit; squares in float32 lose the deviation ther
 CHECK = Check(
     id="V210",
     title="float32 rewards give the advantages of float64 rewards",
+    formula="A(float32(r)) = A(float64(r)) up to rounding",
     stage="advantages",
     category="constants",
     needs=("advantages",),

@@ -8,6 +8,7 @@ TOLERANCE = 1e-3
 CHECK = Check(
     id="V231",
     title="discount and lambda are the declared ones",
+    formula="γ = declared γ, λ = declared λ",
     stage="advantages",
     category="configuration",
     needs=("gae",),

@@ -11,6 +11,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V224",
     title="masked tokens in the middle are no transitions of GAE",
+    formula="A(row with a hole)[mask] = A(row without the hole)",
     stage="advantages",
     category="masks and alignment",
     needs=("gae",),

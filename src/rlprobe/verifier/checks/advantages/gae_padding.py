@@ -12,6 +12,7 @@ LENGTHS = [6, 3, 1]
 CHECK = Check(
     id="V221",
     title="padding does not reach GAE",
+    formula="A(junk in padding) = A(zeros in padding)",
     stage="advantages",
     category="masks and alignment",
     needs=("gae",),

@@ -10,6 +10,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V220",
     title="GAE equals the sum of discounted one-step errors",
+    formula="A_t = δ_t + γλ A_{t+1},  δ_t = r_t + γ V_{t+1} - V_t",
     stage="advantages",
     category="constants",
     needs=("gae",),

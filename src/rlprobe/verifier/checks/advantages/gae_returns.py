@@ -12,6 +12,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V226",
     title="returns are unwhitened advantages plus values",
+    formula="returns = A + V, before whitening",
     stage="advantages",
     category="scaling and aggregation",
     needs=("gae",),

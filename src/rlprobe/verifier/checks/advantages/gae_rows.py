@@ -10,6 +10,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V227",
     title="rows of GAE do not reach each other",
+    formula="A(rows)[i] = A(rows[i])",
     stage="advantages",
     category="grouping and order",
     needs=("gae",),

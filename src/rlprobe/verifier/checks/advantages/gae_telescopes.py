@@ -11,6 +11,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V222",
     title="GAE telescopes at lambda 1 and is one step at lambda 0",
+    formula="λ = 1: A_t = Σ γ^k r_{t+k} - V_t;  λ = 0: A_t = δ_t",
     stage="advantages",
     category="constants",
     needs=("gae",),

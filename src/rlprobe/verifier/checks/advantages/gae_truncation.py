@@ -10,6 +10,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V225",
     title="truncated rows bootstrap, finished rows do not",
+    formula="V_T = last value where truncated, 0 where finished",
     stage="advantages",
     category="grouping and order",
     needs=("gae",),

@@ -10,6 +10,7 @@ TOLERANCE = 1e-3  # of the largest advantage
 CHECK = Check(
     id="V215",
     title="a group alone has the advantages that it has in a batch",
+    formula="A(one group alone) = A(batch)[that group]",
     stage="advantages",
     category="grouping and order",
     needs=("advantages",),

@@ -10,6 +10,7 @@ TOLERANCE = 1e-3  # of the largest advantage
 CHECK = Check(
     id="V213",
     title="groups are told by their ids, not by their place",
+    formula="A(r[p], ids[p]) = A(r, ids)[p]",
     stage="advantages",
     category="grouping and order",
     needs=("advantages",),

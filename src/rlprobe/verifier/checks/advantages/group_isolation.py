@@ -11,6 +11,7 @@ TOLERANCE = 1e-3  # of the largest advantage
 CHECK = Check(
     id="V206",
     title="rewards of one group do not reach the advantages of another",
+    formula="∂A_i / ∂r_j = 0 where i and j are of different groups",
     stage="advantages",
     category="grouping and order",
     needs=("advantages",),

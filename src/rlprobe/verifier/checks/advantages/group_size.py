@@ -12,6 +12,7 @@ SIZES = (2, 3, 8)
 CHECK = Check(
     id="V216",
     title="any group size is taken as it is handed over",
+    formula="A(r, n) is right for every group size n",
     stage="advantages",
     category="grouping and order",
     needs=("advantages",),

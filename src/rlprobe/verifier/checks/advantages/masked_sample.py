@@ -10,6 +10,7 @@ TOLERANCE = 1e-3  # of the largest advantage
 CHECK = Check(
     id="V212",
     title="a masked sample takes no part in its group's baseline",
+    formula="A(kept samples alone) = A(all samples)[kept]",
     stage="advantages",
     category="masks and alignment",
     needs=("advantages",),

@@ -10,6 +10,7 @@ VANISHING = 1e-6  # of the rewards' own spread; no estimator shrinks a differenc
 CHECK = Check(
     id="V201",
     title="varied rewards give advantages that are not zero",
+    formula="std(r in a group) > 0  =>  max |A| > 0",
     stage="advantages",
     category="constants",
     needs=("advantages",),

@@ -12,6 +12,7 @@ TOKENS, FURTHER = 4, 5  # columns, and columns of padding behind them
 CHECK = Check(
     id="V219",
     title="padding changes no token-level advantage",
+    formula="A(padded) = A(unpadded) where mask = 1",
     stage="advantages",
     category="masks and alignment",
     needs=("advantages",),

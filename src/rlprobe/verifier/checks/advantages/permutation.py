@@ -10,6 +10,7 @@ TOLERANCE = 1e-3  # of the largest advantage
 CHECK = Check(
     id="V205",
     title="permuted samples have equally permuted advantages",
+    formula="A(r[p]) = A(r)[p]",
     stage="advantages",
     category="grouping and order",
     needs=("advantages",),

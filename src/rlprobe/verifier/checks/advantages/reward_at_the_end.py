@@ -12,6 +12,7 @@ TOKENS = 6
 CHECK = Check(
     id="V218",
     title="a token-level reward counts wherever a completion ends",
+    formula="Σ_t r_t = outcome reward, whatever the length",
     stage="advantages",
     category="masks and alignment",
     needs=("advantages",),

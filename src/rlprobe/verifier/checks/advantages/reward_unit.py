@@ -12,6 +12,7 @@ PROPORTION = 1e-3  # of the largest advantage, where a constant and epsilon-free
 CHECK = Check(
     id="V208",
     title="advantages scale with the rewards or not at all",
+    formula="A(c · r) = A(r), or A(c · r) = c · A(r)",
     stage="advantages",
     category="constants",
     needs=("advantages",),

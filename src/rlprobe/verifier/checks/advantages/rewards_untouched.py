@@ -11,6 +11,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V217",
     title="rewards and values are not changed in place",
+    formula="r after = r before",
     stage="advantages",
     category="gradient breakage",
     needs=("advantages|gae|whiten",),

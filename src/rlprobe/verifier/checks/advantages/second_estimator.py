@@ -13,6 +13,7 @@ TOLERANCE = 1e-3  # of the largest advantage
 CHECK = Check(
     id="V230",
     title="both implementations of the advantages agree",
+    formula="first(r) = second(r)",
     stage="advantages",
     category="configuration",
     needs=("advantages|gae|whiten",),

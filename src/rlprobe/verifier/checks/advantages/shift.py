@@ -11,6 +11,7 @@ SHIFT = 0.5  # of a reward's unit
 CHECK = Check(
     id="V204",
     title="a constant added to all rewards changes no advantage",
+    formula="A(r + c) = A(r)",
     stage="advantages",
     category="scaling and aggregation",
     needs=("advantages",),

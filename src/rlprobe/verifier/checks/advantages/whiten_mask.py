@@ -10,6 +10,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V223",
     title="padding does not reach whitened values",
+    formula="whiten(x, mask) hangs on x[mask] alone",
     stage="advantages",
     category="masks and alignment",
     needs=("whiten",),

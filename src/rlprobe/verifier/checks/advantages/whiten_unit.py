@@ -13,6 +13,7 @@ NEAR = 2e-3  # of a deviation
 CHECK = Check(
     id="V229",
     title="whitened values have mean 0 and deviation 1",
+    formula="mean(w) = 0, var(w) = 1,  w = (x - mean) / sqrt(var + ε)",
     stage="advantages",
     category="constants",
     needs=("whiten",),

@@ -9,6 +9,7 @@ RULES = 0.1  # a fifth of the largest deviation that rewards in 0..1 have
 CHECK = Check(
     id="V706",
     title="the epsilon of the advantage is small beside the deviation",
+    formula="ε << std(r in a group)",
     stage="configuration",
     category="configuration",
     needs=(),

@@ -9,6 +9,7 @@ HIGHEST, LOWEST_TOKEN, HIGHEST_SEQUENCE = 0.5, 0.01, 0.05
 CHECK = Check(
     id="V703",
     title="clip edges lie between zero and one",
+    formula="0 < clip_low < 1, 0 < clip_high, clip_low <= clip_high",
     stage="configuration",
     category="configuration",
     needs=(),

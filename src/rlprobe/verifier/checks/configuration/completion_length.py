@@ -10,6 +10,7 @@ ROWS = 64
 CHECK = Check(
     id="V708",
     title="right completions fit under the length cap",
+    formula="length(right completion) < cap",
     stage="configuration",
     category="configuration",
     needs=(),

@@ -8,6 +8,7 @@ LOW = 0.9  # 0.9 to the power of 50 tokens is 0.005
 CHECK = Check(
     id="V718",
     title="discount and trace lie between zero and one",
+    formula="0 <= γ <= 1, 0 <= λ <= 1",
     stage="configuration",
     category="configuration",
     needs=(),

@@ -7,6 +7,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V711",
     title="dropout is off in training",
+    formula="dropout = 0",
     stage="configuration",
     category="configuration",
     needs=(),

@@ -8,6 +8,7 @@ TOLERANCE = 0.01  # relative
 CHECK = Check(
     id="V717",
     title="the optimizer has the learning rate that was set",
+    formula="learning rate of every optimizer group = configured rate",
     stage="configuration",
     category="configuration",
     needs=(),

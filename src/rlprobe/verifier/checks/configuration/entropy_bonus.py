@@ -8,6 +8,7 @@ LARGE = 0.1
 CHECK = Check(
     id="V723",
     title="the entropy coefficient is small and not negative",
+    formula="0 <= entropy coefficient <= 0.1",
     stage="configuration",
     category="configuration",
     needs=(),

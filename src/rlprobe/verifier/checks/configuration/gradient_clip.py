@@ -8,6 +8,7 @@ TINY, LARGE = 1e-3, 100.0
 CHECK = Check(
     id="V716",
     title="the gradient clip lets gradients through",
+    formula="0 < gradient clip, 0.1 to 10",
     stage="configuration",
     category="configuration",
     needs=(),

@@ -7,6 +7,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V705",
     title="a batch holds whole groups",
+    formula="samples a generation mod group size = 0",
     stage="configuration",
     category="configuration",
     needs=(),

@@ -7,6 +7,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V704",
     title="a group is large enough for a baseline",
+    formula="group size >= 2, better 4",
     stage="configuration",
     category="configuration",
     needs=(),

@@ -8,6 +8,7 @@ MANY = 8
 CHECK = Check(
     id="V710",
     title="generation and accumulation steps divide each other",
+    formula="steps per generation and accumulation steps divide each other",
     stage="configuration",
     category="configuration",
     needs=(),

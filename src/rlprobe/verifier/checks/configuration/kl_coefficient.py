@@ -10,6 +10,7 @@ PREFERENCE = ("dpo", "ipo", "kto")
 CHECK = Check(
     id="V702",
     title="the KL coefficient restrains without ruling",
+    formula="0 <= β <= about 0.1 per token",
     stage="configuration",
     category="configuration",
     needs=(),

@@ -8,6 +8,7 @@ HALF = 0.5
 CHECK = Check(
     id="V722",
     title="label smoothing is below one half",
+    formula="0 <= label smoothing < 1/2",
     stage="configuration",
     category="configuration",
     needs=(),

@@ -9,6 +9,7 @@ HIGHEST_ADAPTER = 2e-4  # low-rank adapters
 CHECK = Check(
     id="V701",
     title="the learning rate is in the range of post-training",
+    formula="0 < learning rate <= 1e-5 (all weights) or 2e-4 (adapter)",
     stage="configuration",
     category="configuration",
     needs=(),

@@ -7,6 +7,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V714",
     title="loss and advantage scaling are of one method",
+    formula="(loss aggregation, advantage scaling) of one method",
     stage="configuration",
     category="configuration",
     needs=(),

@@ -7,6 +7,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V712",
     title="padding does not swallow the end of text",
+    formula="pad id ≠ EOS id, or the mask goes by the first EOS",
     stage="configuration",
     category="configuration",
     needs=(),

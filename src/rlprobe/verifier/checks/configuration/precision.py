@@ -9,6 +9,7 @@ TYPICAL = 0.02  # standard deviation of initial weights
 CHECK = Check(
     id="V709",
     title="steps are not lost in the number format",
+    formula="|Δw| > spacing of the number format at |w|",
     stage="configuration",
     category="configuration",
     needs=(),

@@ -8,6 +8,7 @@ OFTEN = 10  # steps
 CHECK = Check(
     id="V719",
     title="the reference does not chase the policy",
+    formula="q fixed, or q <- mix · p + (1 - mix) · q, seldom",
     stage="configuration",
     category="configuration",
     needs=(),

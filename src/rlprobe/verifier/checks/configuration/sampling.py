@@ -22,6 +22,7 @@ USUAL = {
 CHECK = Check(
     id="V707",
     title="sampling parameters are in range and leave the distribution whole",
+    formula="p_sampled(y) = softmax(z / T)[y], nothing cut off",
     stage="configuration",
     category="configuration",
     needs=(),

@@ -8,6 +8,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V721",
     title="names of settings are spelt as known ones",
+    formula="names of settings ⊆ names that the code reads",
     stage="configuration",
     category="configuration",
     needs=(),

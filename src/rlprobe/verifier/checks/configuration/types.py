@@ -38,6 +38,7 @@ NO = ("false", "no", "off", "0")
 CHECK = Check(
     id="V720",
     title="settings have the type that they are used as",
+    formula="type(setting) = type that the code uses",
     stage="configuration",
     category="configuration",
     needs=(),

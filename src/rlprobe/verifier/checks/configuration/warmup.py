@@ -8,6 +8,7 @@ HALF = 0.5
 CHECK = Check(
     id="V715",
     title="the warm-up ends before the run",
+    formula="warm-up steps < planned steps",
     stage="configuration",
     category="configuration",
     needs=(),

@@ -7,6 +7,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V724",
     title="some reward has a weight",
+    formula="Σ |weights| > 0",
     stage="configuration",
     category="configuration",
     needs=(),

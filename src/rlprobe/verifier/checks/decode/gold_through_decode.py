@@ -9,6 +9,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V507",
     title="a rewarded completion keeps its reward through decoding",
+    formula="score(decode(pad(encode(right)))) = score(right)",
     stage="decode",
     category="reward and decoding mismatch",
     needs=("decode", "reward"),

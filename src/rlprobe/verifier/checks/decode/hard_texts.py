@@ -20,6 +20,7 @@ TEXTS = (
 CHECK = Check(
     id="V513",
     title="foreign letters and long texts survive decoding",
+    formula="decode(encode(text)) = text, for letters of several bytes and long texts",
     stage="decode",
     category="string processing",
     needs=("decode",),

@@ -8,6 +8,7 @@ TEXTS = ("The answer is 42.", " leading blank", "Two\nlines", "a  b", "x=1;y=2",
 CHECK = Check(
     id="V509",
     title="ids survive decoding and encoding",
+    formula="encode(decode(ids)) = ids",
     stage="decode",
     category="rollout sync and token identity",
     needs=("tokenizer",),

@@ -9,6 +9,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V517",
     title="tokens after the end of text are masked, whatever they are",
+    formula="mask_t = 0 for every t after the first EOS",
     stage="decode",
     category="masks and alignment",
     needs=("completion_mask",),

@@ -10,6 +10,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V501",
     title="the completion mask ends with the first end of text",
+    formula="mask_t = 1 for t <= first EOS, 0 after it",
     stage="decode",
     category="masks and alignment",
     needs=("completion_mask",),

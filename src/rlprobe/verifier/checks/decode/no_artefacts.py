@@ -8,6 +8,7 @@ TEXTS = ("The answer is 42.", "<think>So.</think><answer>42</answer>", "")
 CHECK = Check(
     id="V504",
     title="no end of text and no padding is left in the text",
+    formula="decode(ids) holds no BOS, EOS or PAD",
     stage="decode",
     category="reward and decoding mismatch",
     needs=("decode",),

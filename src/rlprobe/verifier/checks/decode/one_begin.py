@@ -8,6 +8,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V510",
     title="a templated prompt begins with one begin-of-text token",
+    formula="ids(chat template) = [BOS, ...], one BOS",
     stage="decode",
     category="rollout sync and token identity",
     needs=("tokenizer",),

@@ -9,6 +9,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V502",
     title="one end of text stays in the loss where it also pads",
+    formula="Σ mask = place of the first EOS + 1, also where pad = EOS",
     stage="decode",
     category="masks and alignment",
     needs=("completion_mask",),

@@ -11,6 +11,7 @@ UNKNOWN = ("unk", "UNK", "\ufffd", "⁇")  # how a tokenizer shows letters that 
 CHECK = Check(
     id="V511",
     title="a tokenizer gives back the text that it encoded",
+    formula="decode(encode(text)) = text",
     stage="decode",
     category="string processing",
     needs=("decode",),

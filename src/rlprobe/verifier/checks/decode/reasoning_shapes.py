@@ -10,6 +10,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V503",
     title="reasoning is kept or cut off as declared, in every shape",
+    formula="text(reasoning + answer) = answer, or all of it, as declared",
     stage="decode",
     category="string processing",
     needs=("decode",),

@@ -10,6 +10,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V508",
     title="the tags that rewards look for survive decoding",
+    formula="tag ∈ text  =>  tag ∈ decode(encode(text))",
     stage="decode",
     category="reward and decoding mismatch",
     needs=("decode", "reward"),

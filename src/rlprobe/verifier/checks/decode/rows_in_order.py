@@ -8,6 +8,7 @@ TEXTS = ("Bb is longer than a.", "A", "", "Cc is 3.", "A", "Dd\n4")
 CHECK = Check(
     id="V506",
     title="texts come out in the order of their rows",
+    formula="decode(rows)[i] = decode([row i])[0]",
     stage="decode",
     category="grouping and order",
     needs=("decode",),

@@ -12,6 +12,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V512",
     title="each row is scored by its own text",
+    formula="scores[i] = score(decode(ids_i))",
     stage="decode",
     category="grouping and order",
     needs=("decode", "reward"),

@@ -10,6 +10,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V516",
     title="each of several ends of text ends the mask",
+    formula="mask ends at min(place of any id in the EOS set)",
     stage="decode",
     category="masks and alignment",
     needs=("completion_mask",),

@@ -12,6 +12,7 @@ END_WORDS = ("eos", "end_of", "stop_token", "im_end")
 CHECK = Check(
     id="V505",
     title="text after the end of text is not decoded",
+    formula="decode(ids + EOS + more) = decode(ids + EOS)",
     stage="decode",
     category="reward and decoding mismatch",
     needs=("decode",),

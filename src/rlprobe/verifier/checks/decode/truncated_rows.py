@@ -9,6 +9,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V515",
     title="rows that never end are masked as declared",
+    formula="no EOS in the row  =>  Σ mask = length, or 0, as declared",
     stage="decode",
     category="masks and alignment",
     needs=("completion_mask",),

@@ -22,6 +22,7 @@ TEXTS = (
 CHECK = Check(
     id="V514",
     title="a completion without markers decodes word for word",
+    formula="no marker in text  =>  decode(ids) = text",
     stage="decode",
     category="string processing",
     needs=("decode",),

@@ -11,6 +11,7 @@ TOLERANCE = 1e-6  # nats; above float32 rounding of a log-softmax
 CHECK = Check(
     id="V301",
     title="log-probs are at most 0",
+    formula="log p <= 0",
     stage="logprobs",
     category="log-space signs",
     needs=("logprobs",),

@@ -14,6 +14,7 @@ ROUNDING = 2.0**-8  # of the largest log-prob: twice what rounding the result to
 CHECK = Check(
     id="V310",
     title="bfloat16 logits are normalised in float32",
+    formula="log p(bfloat16 z) = log p(float32 z) up to 2e-3",
     stage="logprobs",
     category="constants",
     needs=("logprobs",),

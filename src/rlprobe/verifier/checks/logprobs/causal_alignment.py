@@ -10,6 +10,7 @@ MOVED = 1e-6  # nats
 CHECK = Check(
     id="V306",
     title="a log-prob hangs on its own token and logits alone",
+    formula="∂ log p_t / ∂ z_s = 0 for s ≠ t",
     stage="logprobs",
     category="masks and alignment",
     needs=("logprobs",),

@@ -11,6 +11,7 @@ NEAR = 1e-3  # nats
 CHECK = Check(
     id="V303",
     title="a certain token has log-prob 0",
+    formula="z[y] = ∞  =>  log p(y) = 0",
     stage="logprobs",
     category="log-space signs",
     needs=("logprobs",),

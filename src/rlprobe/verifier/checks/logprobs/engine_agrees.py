@@ -13,6 +13,7 @@ SPREAD = 0.05  # of the spread of log-probs, allowed on top
 CHECK = Check(
     id="V316",
     title="engine and trainer give the same log-probs",
+    formula="log p(engine) = log p(trainer) up to the engine's precision",
     stage="logprobs",
     category="rollout sync and token identity",
     needs=("model", "engine_logprobs"),

@@ -10,6 +10,7 @@ NEAR = 1e-3  # nats
 CHECK = Check(
     id="V320",
     title="entropy lies between 0 and log V and reaches both",
+    formula="0 <= H <= log V",
     stage="logprobs",
     category="log-space signs",
     needs=("entropy",),

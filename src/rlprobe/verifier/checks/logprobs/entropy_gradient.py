@@ -10,6 +10,7 @@ STEP = 1e-3  # along the gradient
 CHECK = Check(
     id="V324",
     title="the entropy has a gradient that raises it",
+    formula="∂H/∂z ≠ 0 and raises H",
     stage="logprobs",
     category="gradient breakage",
     needs=("entropy",),

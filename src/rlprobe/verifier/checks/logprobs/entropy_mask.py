@@ -10,6 +10,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V323",
     title="padding does not reach the entropy",
+    formula="H(junk under the mask) = H",
     stage="logprobs",
     category="masks and alignment",
     needs=("entropy",),

@@ -12,6 +12,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V321",
     title="entropy is minus the sum of p log p",
+    formula="H = -Σ_y p(y) log p(y)",
     stage="logprobs",
     category="log-space signs",
     needs=("entropy",),

@@ -10,6 +10,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V311",
     title="the gradient by the logits is one-hot minus softmax",
+    formula="∂ log p(y) / ∂z = onehot(y) - softmax(z)",
     stage="logprobs",
     category="gradient breakage",
     needs=("logprobs",),

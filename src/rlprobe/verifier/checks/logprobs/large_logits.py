@@ -10,6 +10,7 @@ RELATIVE = 1e-5  # of the largest logit: float32 inside the function rounds logi
 CHECK = Check(
     id="V309",
     title="large logits give finite log-probs",
+    formula="log p finite for |z| of thousands",
     stage="logprobs",
     category="constants",
     needs=("logprobs",),

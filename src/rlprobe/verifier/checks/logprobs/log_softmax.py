@@ -12,6 +12,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V302",
     title="log-probs are the log-softmax of the chosen token",
+    formula="log p(y_t) = z[y_t] - logsumexp(z),  z = logits at t - 1",
     stage="logprobs",
     category="log-space signs",
     needs=("logprobs",),

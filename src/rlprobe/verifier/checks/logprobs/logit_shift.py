@@ -9,6 +9,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V305",
     title="a constant added to all logits changes no log-prob",
+    formula="log p(z + c) = log p(z)",
     stage="logprobs",
     category="log-space signs",
     needs=("logprobs",),

@@ -9,6 +9,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V317",
     title="logits and ids are not changed in place",
+    formula="z and y after = z and y before",
     stage="logprobs",
     category="gradient breakage",
     needs=("logprobs|entropy",),

@@ -9,6 +9,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V318",
     title="the mask takes out its own tokens only",
+    formula="log p(masked)[mask] = log p[mask]",
     stage="logprobs",
     category="masks and alignment",
     needs=("logprobs",),

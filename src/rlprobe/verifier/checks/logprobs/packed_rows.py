@@ -10,6 +10,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V313",
     title="packed sequences score as they do alone",
+    formula="log p(packed) = log p(each sequence alone)",
     stage="logprobs",
     category="masks and alignment",
     needs=("model", "score"),

@@ -10,6 +10,7 @@ PADDING = 2  # columns
 CHECK = Check(
     id="V308",
     title="log-probs of a row do not hang on its batch",
+    formula="log p(batch)[i] = log p(row i alone)",
     stage="logprobs",
     category="masks and alignment",
     needs=("logprobs",),

@@ -11,6 +11,7 @@ STILL = 1e-7  # nats
 CHECK = Check(
     id="V327",
     title="later tokens do not change earlier scores",
+    formula="score(y_t) does not change with y_s, s > t",
     stage="logprobs",
     category="masks and alignment",
     needs=("model", "score"),

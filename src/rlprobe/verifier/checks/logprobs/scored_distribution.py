@@ -10,6 +10,7 @@ NEAR = 1e-3
 CHECK = Check(
     id="V325",
     title="scores of all next tokens sum to probability 1",
+    formula="Σ_y exp(score(prefix + y)) = 1",
     stage="logprobs",
     category="masks and alignment",
     needs=("model", "score"),

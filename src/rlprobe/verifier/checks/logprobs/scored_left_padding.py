@@ -11,6 +11,7 @@ LENGTHS = (7, 4, 5)
 CHECK = Check(
     id="V312",
     title="left padding does not change scores",
+    formula="log p(left-padded row) = log p(row)",
     stage="logprobs",
     category="masks and alignment",
     needs=("model", "score"),

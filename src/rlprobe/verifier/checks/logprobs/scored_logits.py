@@ -10,6 +10,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V326",
     title="scores are the log-softmax of the model's logits",
+    formula="score(y_t) = log_softmax(model(x)_{t-1} / T)[y_t]",
     stage="logprobs",
     category="constants",
     needs=("model", "score"),

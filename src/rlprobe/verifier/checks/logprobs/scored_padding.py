@@ -13,6 +13,7 @@ LENGTHS = (7, 4, 5)
 CHECK = Check(
     id="V329",
     title="right padding does not change scores",
+    formula="score(right-padded row) = score(row)",
     stage="logprobs",
     category="masks and alignment",
     needs=("model", "score"),

@@ -8,6 +8,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V315",
     title="scores of the completion are the tail of all scores",
+    formula="log p(last k) = log p(all)[-k:]",
     stage="logprobs",
     category="masks and alignment",
     needs=("model", "score"),

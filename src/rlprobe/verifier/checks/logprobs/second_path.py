@@ -10,6 +10,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V314",
     title="both implementations of the log-probs agree",
+    formula="first(z, y) = second(z, y)",
     stage="logprobs",
     category="configuration",
     needs=("logprobs|entropy",),

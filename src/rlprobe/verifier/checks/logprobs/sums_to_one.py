@@ -10,6 +10,7 @@ NEAR = 1e-3
 CHECK = Check(
     id="V304",
     title="probabilities of all tokens sum to 1",
+    formula="Σ_y exp(log p(y)) = 1",
     stage="logprobs",
     category="log-space signs",
     needs=("logprobs",),

@@ -10,6 +10,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V307",
     title="log-probs are those of the sampling temperature",
+    formula="log p = log_softmax(z / T)",
     stage="logprobs",
     category="constants",
     needs=("logprobs",),

@@ -10,6 +10,7 @@ BY_ALGORITHM = {"dr_grpo": CONSTANTS}  # Liu et al. 2025: no division by the row
 CHECK = Check(
     id="V409",
     title="tokens are averaged as declared",
+    formula="w_t = 1/(B·L_i) (rows), 1/ΣL_i (tokens) or 1/c (constant), as declared",
     stage="loss",
     category="scaling and aggregation",
     needs=("loss",),

@@ -12,6 +12,7 @@ EXACT = 1e-3  # relative
 CHECK = Check(
     id="V410",
     title="every row twice gives the same mean or twice the sum",
+    formula="loss(rows twice) = loss (mean), or 2 · loss (sum)",
     stage="loss",
     category="scaling and aggregation",
     needs=("loss",),

@@ -10,6 +10,7 @@ EXACT = 1e-2  # of the range
 CHECK = Check(
     id="V441",
     title="clip arguments are honoured, each on its own side",
+    formula="edges move with the argument of their own side",
     stage="loss",
     category="constants",
     needs=("loss",),

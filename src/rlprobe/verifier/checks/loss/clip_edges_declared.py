@@ -11,6 +11,7 @@ EXACT = 1e-2  # of the clip range: 0.2 must not be 0.203
 CHECK = Check(
     id="V412",
     title="clip edges lie where they were declared",
+    formula="edges at 1 - clip_low and 1 + clip_high",
     stage="loss",
     category="constants",
     needs=("loss",),

@@ -15,6 +15,7 @@ SOFT = 0.5  # of the ratio at the end of the reach
 CHECK = Check(
     id="V411",
     title="clipping stops profit alone and keeps the way back",
+    formula="gradient 0 where A > 0, ρ > 1 + ε and where A < 0, ρ < 1 - ε; not 0 elsewhere",
     stage="loss",
     category="log-space signs",
     needs=("loss",),

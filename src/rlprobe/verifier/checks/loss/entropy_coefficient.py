@@ -11,6 +11,7 @@ EXACT = 1e-2  # relative
 CHECK = Check(
     id="V455",
     title="the entropy bonus weighs its coefficient",
+    formula="loss(c) - loss(0) = -c · H",
     stage="loss",
     category="constants",
     needs=("loss",),

@@ -10,6 +10,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V427",
     title="the entropy bonus lowers the loss",
+    formula="∂loss / ∂H < 0",
     stage="loss",
     category="log-space signs",
     needs=("loss",),

@@ -12,6 +12,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V437",
     title="every unmasked token gets gradient",
+    formula="mask_t = 1, A ≠ 0  =>  ∂loss / ∂ log p_t ≠ 0",
     stage="loss",
     category="masks and alignment",
     needs=("loss",),

@@ -13,6 +13,7 @@ ALIGNED = 0.999  # cosine; every estimator is a positive multiple of the exact g
 CHECK = Check(
     id="V416",
     title="log-probs, advantages and loss follow the exact policy gradient",
+    formula="-∇loss ∥ ∇ E[R] = Σ_y p(y) R(y) ∇ log p(y)",
     stage="loss",
     category="gradient breakage",
     needs=("logprobs", "advantages", "loss"),

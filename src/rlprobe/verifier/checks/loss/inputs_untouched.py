@@ -7,6 +7,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V415",
     title="the loss changes none of its arguments in place",
+    formula="arguments after = arguments before",
     stage="loss",
     category="gradient breakage",
     needs=("loss",),

@@ -12,6 +12,7 @@ COEFFICIENTS = (0.05, 0.2)
 CHECK = Check(
     id="V442",
     title="the KL coefficient argument is honoured",
+    formula="loss(β) - loss(0) = β · KL",
     stage="loss",
     category="constants",
     needs=("loss",),

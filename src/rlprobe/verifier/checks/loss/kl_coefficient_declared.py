@@ -12,6 +12,7 @@ EXACT = 1e-2  # relative
 CHECK = Check(
     id="V429",
     title="the KL term weighs the declared coefficient",
+    formula="loss = policy term + β · KL",
     stage="loss",
     category="constants",
     needs=("loss",),

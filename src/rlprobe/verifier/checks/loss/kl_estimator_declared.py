@@ -14,6 +14,7 @@ SPELLINGS = {"kl": "k1", "mse": "k2", "low_var_kl": "k3", "schulman": "k3"}
 CHECK = Check(
     id="V440",
     title="the KL estimator is the declared one",
+    formula="k1 = d, k2 = d²/2, k3 = exp(-d) - 1 + d,  d = log p - log q",
     stage="loss",
     category="constants",
     needs=("kl|loss",),

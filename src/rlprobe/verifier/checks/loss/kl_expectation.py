@@ -14,6 +14,7 @@ EXACT = 2e-3  # relative
 CHECK = Check(
     id="V421",
     title="the expectation of the KL estimate is the KL",
+    formula="Σ_y p(y) · kl(y) = Σ_y p(y) log(p(y) / q(y))",
     stage="loss",
     category="log-space signs",
     needs=("kl|loss",),

@@ -12,6 +12,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V423",
     title="distance to the reference raises the loss",
+    formula="loss(p ≠ q) > loss(p = q)",
     stage="loss",
     category="log-space signs",
     needs=("loss",),

@@ -12,6 +12,7 @@ NEUTRAL = 1e-4  # of the single tokens' slopes; below, there is no pull on the a
 CHECK = Check(
     id="V422",
     title="the KL term draws the policy to the reference",
+    formula="-∇ KL points from p to q",
     stage="loss",
     category="log-space signs",
     needs=("loss",),

@@ -10,6 +10,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V447",
     title="a token's KL depends on that token alone",
+    formula="∂kl_t / ∂ log p_s = 0 for s ≠ t",
     stage="loss",
     category="masks and alignment",
     needs=("kl",),

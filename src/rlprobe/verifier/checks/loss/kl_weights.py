@@ -12,6 +12,7 @@ EXACT = 1e-2  # relative
 CHECK = Check(
     id="V428",
     title="KL and policy term are averaged alike",
+    formula="weights of KL terms = weights of policy terms",
     stage="loss",
     category="scaling and aggregation",
     needs=("loss",),

@@ -12,6 +12,7 @@ ZERO = 1e-6  # nats; above float32 rounding of exp(0) - 0 - 1
 CHECK = Check(
     id="V420",
     title="the KL is 0 where policy and reference agree",
+    formula="p = q  =>  KL = 0",
     stage="loss",
     category="log-space signs",
     needs=("kl|loss",),

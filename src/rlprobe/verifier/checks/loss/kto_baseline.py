@@ -11,6 +11,7 @@ EXACT = 1e-3  # relative
 CHECK = Check(
     id="V459",
     title="KTO compares each side with the other side's mean",
+    formula="loss_chosen = 1 - σ(β(Δ_chosen - max(0, mean Δ_rejected)))",
     stage="loss",
     category="gradient breakage",
     needs=("dpo_loss",),

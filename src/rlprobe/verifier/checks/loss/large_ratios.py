@@ -11,6 +11,7 @@ NATS = 18.0  # exp(18) is 6.6e7, far inside float32
 CHECK = Check(
     id="V448",
     title="large ratios leave loss and gradient finite",
+    formula="loss and ∇loss finite for ρ up to 1e8",
     stage="loss",
     category="constants",
     needs=("loss",),

@@ -13,6 +13,7 @@ OTHERS = [0, 2, 3]
 CHECK = Check(
     id="V419",
     title="a fully masked row is as good as absent",
+    formula="loss(rows + masked row) = loss(rows), up to the mean over rows",
     stage="loss",
     category="masks and alignment",
     needs=("loss",),

@@ -11,6 +11,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V424",
     title="a fully masked row leaves the loss finite",
+    formula="Σ mask = 0 in a row  =>  loss finite",
     stage="loss",
     category="masks and alignment",
     needs=("loss",),

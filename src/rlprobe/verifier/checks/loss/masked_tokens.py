@@ -11,6 +11,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V403",
     title="masked tokens get no gradient",
+    formula="mask_t = 0  =>  ∂loss / ∂ log p_t = 0",
     stage="loss",
     category="masks and alignment",
     needs=("loss",),

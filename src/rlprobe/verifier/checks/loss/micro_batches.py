@@ -13,6 +13,7 @@ HALVES = ([0, 1], [2, 3])
 CHECK = Check(
     id="V418",
     title="micro-batches add up to the whole batch",
+    formula="Σ micro-batch losses = loss(batch)",
     stage="loss",
     category="scaling and aggregation",
     needs=("loss",),

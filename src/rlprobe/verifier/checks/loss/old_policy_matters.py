@@ -10,6 +10,7 @@ BY_RATIO = ("ppo", "grpo", "dapo", "dr_grpo", "gspo", "cispo")
 CHECK = Check(
     id="V417",
     title="the old log-probs matter",
+    formula="∂loss / ∂ log p_old ≠ 0 off policy",
     stage="loss",
     category="reference drift",
     needs=("loss",),

@@ -11,6 +11,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V402",
     title="the loss pushes log-probs in the direction of the advantage",
+    formula="sign(∂loss / ∂ log p_t) = -sign(A) at ρ = 1",
     stage="loss",
     category="log-space signs",
     needs=("loss",),

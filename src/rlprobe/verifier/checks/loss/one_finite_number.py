@@ -9,6 +9,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V401",
     title="the loss is one finite number with a gradient",
+    formula="loss ∈ ℝ finite, with a gradient by log p",
     stage="loss",
     category="gradient breakage",
     needs=("loss",),

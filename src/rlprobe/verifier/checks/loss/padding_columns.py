@@ -14,6 +14,7 @@ MORE = 3  # columns
 CHECK = Check(
     id="V405",
     title="more padding columns change nothing",
+    formula="loss(padded) = loss",
     stage="loss",
     category="masks and alignment",
     needs=("loss",),

@@ -11,6 +11,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V404",
     title="the content of masked positions plays no part",
+    formula="loss(junk where mask = 0) = loss",
     stage="loss",
     category="masks and alignment",
     needs=("loss",),

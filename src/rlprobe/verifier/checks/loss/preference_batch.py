@@ -14,6 +14,7 @@ BY_MARGIN = ("sigmoid", "hinge", "ipo")
 CHECK = Check(
     id="V443",
     title="pairs do not mix",
+    formula="loss(pairs) = mean of loss(pair)",
     stage="loss",
     category="grouping and order",
     needs=("dpo_loss",),

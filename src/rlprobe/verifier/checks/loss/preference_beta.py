@@ -9,6 +9,7 @@ EXACT = 1e-2  # relative
 CHECK = Check(
     id="V450",
     title="the beta argument scales the margin",
+    formula="margin = β · (Δ_chosen - Δ_rejected), everywhere",
     stage="loss",
     category="constants",
     needs=("dpo_loss",),

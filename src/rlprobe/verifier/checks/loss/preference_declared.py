@@ -21,6 +21,7 @@ EXACT = 1e-2  # relative, for beta and label smoothing
 CHECK = Check(
     id="V435",
     title="the preference loss is the declared one",
+    formula="loss = -log σ(β · (Δ_chosen - Δ_rejected)), or as declared",
     stage="loss",
     category="constants",
     needs=("dpo_loss",),

@@ -9,6 +9,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V430",
     title="the preference loss is finite, repeatable and a mean over pairs",
+    formula="loss = mean over pairs, or one number a pair",
     stage="loss",
     category="scaling and aggregation",
     needs=("dpo_loss",),

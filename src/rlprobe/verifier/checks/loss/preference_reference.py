@@ -10,6 +10,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V432",
     title="only the difference to the reference counts",
+    formula="loss(log p + c, log q + c) = loss(log p, log q)",
     stage="loss",
     category="log-space signs",
     needs=("dpo_loss",),

@@ -9,6 +9,7 @@ OTHERWISE = ("apo_down", "nca_pair", "sppo_hard")  # lower the chosen side too, 
 CHECK = Check(
     id="V431",
     title="chosen is raised and rejected is lowered",
+    formula="∂loss / ∂ log p(chosen) < 0 < ∂loss / ∂ log p(rejected)",
     stage="loss",
     category="log-space signs",
     needs=("dpo_loss",),

@@ -9,6 +9,7 @@ SMOOTHING = 0.2
 CHECK = Check(
     id="V433",
     title="label smoothing mixes in the exchanged labels",
+    formula="loss(s) = (1 - s) · loss(pairs) + s · loss(pairs exchanged)",
     stage="loss",
     category="log-space signs",
     needs=("dpo_loss",),

@@ -21,6 +21,7 @@ BY_ALGORITHM = {
 CHECK = Check(
     id="V439",
     title="off policy a token weighs its importance ratio",
+    formula="w_t(ρ) = ρ_t · w_t(1), or the sequence's ρ, or 1",
     stage="loss",
     category="log-space signs",
     needs=("loss",),

@@ -13,6 +13,7 @@ BOUNDS = (0.5, 1.7)  # of the step that a ratio takes; half precision takes none
 CHECK = Check(
     id="V456",
     title="the ratio resolves small drifts",
+    formula="ρ(log p + 3e-4) ≠ ρ(log p)",
     stage="loss",
     category="constants",
     needs=("loss",),

@@ -9,6 +9,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V458",
     title="the reference enters the KL term alone",
+    formula="∂(policy term) / ∂ log q = 0",
     stage="loss",
     category="reference drift",
     needs=("loss",),

@@ -11,6 +11,7 @@ ORDER = [2, 0, 3, 1]
 CHECK = Check(
     id="V406",
     title="the order of rows plays no part",
+    formula="loss(rows[p]) = loss(rows)",
     stage="loss",
     category="grouping and order",
     needs=("loss",),

@@ -10,6 +10,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V438",
     title="a row's gradient does not depend on other rows",
+    formula="∂loss / ∂ log p_i does not change with ρ_j, j another row",
     stage="loss",
     category="grouping and order",
     needs=("loss",),

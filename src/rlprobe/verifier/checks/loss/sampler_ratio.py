@@ -9,6 +9,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V425",
     title="the importance ratio to the sampler is applied once",
+    formula="term_t = min(p_trainer / p_sampler, cap) · policy term_t, once",
     stage="loss",
     category="scaling and aggregation",
     needs=("loss",),

@@ -14,6 +14,7 @@ SPREADS = (0.05, 1.0)  # nats of drift: inside every clip range, then far outsid
 CHECK = Check(
     id="V426",
     title="both implementations of the loss agree",
+    formula="first(batch) = second(batch), value and slope",
     stage="loss",
     category="scaling and aggregation",
     needs=("loss",),

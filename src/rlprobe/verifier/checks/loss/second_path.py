@@ -13,6 +13,7 @@ EXACT = 1e-5  # relative; both may compute in float32
 CHECK = Check(
     id="V457",
     title="both implementations of KL, preference or value loss agree",
+    formula="first(batch) = second(batch)",
     stage="loss",
     category="scaling and aggregation",
     needs=("kl|dpo_loss|value_loss",),

@@ -9,6 +9,7 @@ SURROGATES = ("cispo", "gspo", "gspo_token", "reinforce")
 CHECK = Check(
     id="V413",
     title="the gradient is the slope of the loss or of a known surrogate",
+    formula="autograd(loss) = (loss(x + h) - loss(x - h)) / 2h",
     stage="loss",
     category="gradient breakage",
     needs=("loss",),

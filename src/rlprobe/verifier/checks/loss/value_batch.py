@@ -12,6 +12,7 @@ EXACT = 1e-3
 CHECK = Check(
     id="V446",
     title="rows do not mix in the value loss",
+    formula="loss(rows[p]) = loss(rows)",
     stage="loss",
     category="grouping and order",
     needs=("value_loss",),

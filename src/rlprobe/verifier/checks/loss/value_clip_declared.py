@@ -9,6 +9,7 @@ EXACT = 1e-2  # relative
 CHECK = Check(
     id="V451",
     title="values are clipped at the declared distance",
+    formula="V_clipped = V_old + clip(V - V_old, ±c)",
     stage="loss",
     category="constants",
     needs=("value_loss",),

@@ -11,6 +11,7 @@ ZERO = 1e-6
 CHECK = Check(
     id="V444",
     title="the value loss draws every value to its own return",
+    formula="∂loss / ∂V has the sign of V - R;  V = R  =>  loss = 0",
     stage="loss",
     category="log-space signs",
     needs=("value_loss",),

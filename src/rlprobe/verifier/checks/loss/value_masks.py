@@ -10,6 +10,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V445",
     title="masked tokens play no part in the value loss",
+    formula="mask_t = 0  =>  ∂loss / ∂V_t = 0",
     stage="loss",
     category="masks and alignment",
     needs=("value_loss",),

@@ -7,6 +7,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V434",
     title="the value clip is pessimistic",
+    formula="loss = max((V - R)², (clip(V, V_old ± c) - R)²) / 2",
     stage="loss",
     category="log-space signs",
     needs=("value_loss",),

@@ -10,6 +10,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V408",
     title="a token's push is linear in its own advantage",
+    formula="-∂loss / ∂ log p_t = w_t · A,  w_t free of A",
     stage="loss",
     category="log-space signs",
     needs=("loss",),

@@ -12,6 +12,7 @@ STILL = 1e-6  # nats
 CHECK = Check(
     id="V612",
     title="the engine follows an update",
+    formula="log p(engine) after the update = log p(trainer) after the update",
     stage="reference",
     category="rollout sync and token identity",
     needs=("model", "train_step", "engine_logprobs"),

@@ -12,6 +12,7 @@ NEAR = 1e-3  # nats; the same precision
 CHECK = Check(
     id="V604",
     title="the reference equals the policy at the start",
+    formula="log p = log q for every token at step 0",
     stage="reference",
     category="reference drift",
     needs=("model", "ref_model"),

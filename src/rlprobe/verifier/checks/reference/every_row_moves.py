@@ -9,6 +9,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V622",
     title="every row of the batch is in the step",
+    formula="∂step / ∂A_i ≠ 0 for every row i",
     stage="reference",
     category="grouping and order",
     needs=("model", "train_step"),

@@ -16,6 +16,7 @@ MOST = 24  # tensors that are tried; the first and last of larger models
 CHECK = Check(
     id="V609",
     title="every trained tensor gets its gradient",
+    formula="∂score/∂w (autograd) = ∂score/∂w (small change), for every trained w",
     stage="reference",
     category="gradient breakage",
     needs=("model",),

@@ -8,6 +8,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V616",
     title="frozen tensors do not move",
+    formula="frozen w after a step = frozen w before",
     stage="reference",
     category="gradient breakage",
     needs=("model", "train_step"),

@@ -15,6 +15,7 @@ STILL = 1e-5  # nats; scores of valid tokens may differ by rounding alone
 CHECK = Check(
     id="V621",
     title="masked tokens teach nothing",
+    formula="step(ids changed where mask = 0) = step(ids)",
     stage="reference",
     category="masks and alignment",
     needs=("model", "train_step", "score"),

@@ -8,6 +8,7 @@ from rlprobe.verifier.subject import Subject, Unavailable
 CHECK = Check(
     id="V608",
     title="scoring leaves the model's mode as it was",
+    formula="model.training after = model.training before",
     stage="reference",
     category="reference drift",
     needs=("model", "score"),

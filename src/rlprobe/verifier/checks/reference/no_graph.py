@@ -7,6 +7,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V605",
     title="old, reference and advantages carry no graph",
+    formula="∂loss / ∂(old, reference, A) is not taken",
     stage="reference",
     category="gradient breakage",
     needs=("model", "train_step"),

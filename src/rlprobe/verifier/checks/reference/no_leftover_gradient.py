@@ -8,6 +8,7 @@ SAME = 1e-5  # of the change that the step makes; threads may add in another ord
 CHECK = Check(
     id="V615",
     title="gradients do not pile up over steps",
+    formula="∇ at step k hangs on the batch of step k alone",
     stage="reference",
     category="gradient breakage",
     needs=("model", "train_step"),

@@ -7,6 +7,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V602",
     title="the reference shares no memory with trained tensors",
+    formula="storage(reference) ∩ storage(trained) = ∅",
     stage="reference",
     category="reference drift",
     needs=("model", "ref_model"),

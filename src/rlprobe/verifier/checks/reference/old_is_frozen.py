@@ -10,6 +10,7 @@ STILL = 1e-7  # nats
 CHECK = Check(
     id="V607",
     title="old log-probs stay while the policy moves",
+    formula="log p_old at inner step k = log p_old at inner step 0",
     stage="reference",
     category="reference drift",
     needs=("model", "train_step", "loss"),

@@ -8,6 +8,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V617",
     title="the optimizer holds every trained tensor",
+    formula="{w : ∂score/∂w ≠ 0} ⊆ optimizer",
     stage="reference",
     category="gradient breakage",
     needs=("model", "optimizer"),

@@ -11,6 +11,7 @@ NEAR = 5e-4  # nats; two float32 forwards of one batch agree to 1e-6, bfloat16 d
 CHECK = Check(
     id="V606",
     title="the ratio is 1 in the first inner step",
+    formula="ρ = exp(log p_new - log p_old) = 1 before the first update",
     stage="reference",
     category="reference drift",
     needs=("model", "train_step"),

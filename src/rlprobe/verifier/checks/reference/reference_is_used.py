@@ -13,6 +13,7 @@ NEAR = 1e-3  # nats
 CHECK = Check(
     id="V618",
     title="the loss is given the reference model's log-probs",
+    formula="reference log-probs in the loss = score(reference model)",
     stage="reference",
     category="reference drift",
     needs=("model", "ref_model", "train_step", "loss"),

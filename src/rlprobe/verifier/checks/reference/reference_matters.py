@@ -8,6 +8,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V619",
     title="the step hangs on the reference",
+    formula="∂step / ∂ log q ≠ 0 where β > 0",
     stage="reference",
     category="reference drift",
     needs=("model", "ref_model", "train_step"),

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 CHECK = Check(
     id="V614",
     title="a step follows the advantages",
+    formula="Δ log p(y) has the sign of A(y)",
     stage="reference",
     category="log-space signs",
     needs=("model", "train_step"),

@@ -9,6 +9,7 @@ from rlprobe.verifier.subject import Subject, shown
 CHECK = Check(
     id="V610",
     title="two forwards in training mode agree",
+    formula="score(x) = score(x) in training mode",
     stage="reference",
     category="reference drift",
     needs=("model",),

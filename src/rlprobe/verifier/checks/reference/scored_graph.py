@@ -7,6 +7,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V620",
     title="scores carry a gradient to the model",
+    formula="∂score / ∂w exists and is not 0",
     stage="reference",
     category="gradient breakage",
     needs=("model",),

@@ -7,6 +7,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V601",
     title="the reference is separate and not optimised",
+    formula="reference is not policy;  parameters(reference) ∩ optimizer = ∅",
     stage="reference",
     category="reference drift",
     needs=("model", "ref_model"),

@@ -8,6 +8,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V603",
     title="a training step leaves the reference as it was",
+    formula="reference after a step = reference before",
     stage="reference",
     category="reference drift",
     needs=("model", "ref_model", "train_step"),

@@ -12,6 +12,7 @@ STILL = 1e-6  # nats
 CHECK = Check(
     id="V611",
     title="changing the policy does not change the reference",
+    formula="∂ log q / ∂(policy weights) = 0",
     stage="reference",
     category="reference drift",
     needs=("model", "ref_model"),

@@ -7,6 +7,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V613",
     title="a training step moves the weights",
+    formula="w after a step ≠ w before, where A ≠ 0",
     stage="reference",
     category="gradient breakage",
     needs=("model", "train_step"),

@@ -10,6 +10,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V104",
     title="a score does not depend on the other rows of the batch",
+    formula="score([x, y, ...])[0] = score([x])[0]",
     stage="reward",
     category="scaling and aggregation",
     needs=("reward",),

@@ -11,6 +11,7 @@ LARGE = 1e3  # times the difference between a right and a wrong completion, or i
 CHECK = Check(
     id="V108",
     title="scores keep to a range",
+    formula="|score(x)| <= 1000 · max(1, |score(right) - score(wrong)|)",
     stage="reward",
     category="scaling and aggregation",
     needs=("reward",),

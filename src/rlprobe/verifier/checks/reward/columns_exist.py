@@ -12,6 +12,7 @@ PROVIDED = frozenset((*ALWAYS, "trainer_state", "log_extra", "log_metric", "envi
 CHECK = Check(
     id="V110",
     title="the columns that rewards ask for exist",
+    formula="columns asked for ⊆ columns of the data set",
     stage="reward",
     category="configuration",
     needs=("reward",),

@@ -11,6 +11,7 @@ REPEATS = 4
 CHECK = Check(
     id="V102",
     title="the same completion gets the same score",
+    formula="score(x) = score(x)",
     stage="reward",
     category="scaling and aggregation",
     needs=("reward",),

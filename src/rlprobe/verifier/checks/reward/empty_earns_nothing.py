@@ -10,6 +10,7 @@ EMPTY = ("", " ", "\n", "<answer></answer>", "<think></think><answer></answer>",
 CHECK = Check(
     id="V109",
     title="an empty completion does not tie with a right one",
+    formula='score("") < score(right)',
     stage="reward",
     category="reward and decoding mismatch",
     needs=("reward",),

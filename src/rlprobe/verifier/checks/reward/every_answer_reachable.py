@@ -12,6 +12,7 @@ VERBATIM = (("Paris", "paris"), ("B", "b"))  # (spelt with a capital, without)
 CHECK = Check(
     id="V113",
     title="every right answer can earn the reward",
+    formula="score(form(answer)) = score(right), for every answer of the data set",
     stage="reward",
     category="string processing",
     needs=("reward",),

@@ -18,6 +18,7 @@ ENDINGS = ("<|", "</s>", "<eos>", "[EOS]", "<end_of_turn>")
 CHECK = Check(
     id="V106",
     title="reasoning and line breaks around a rewarded form do not cost it",
+    formula='score(reasoning + "\\n" + form) = score(form)',
     stage="reward",
     category="string processing",
     needs=("reward",),

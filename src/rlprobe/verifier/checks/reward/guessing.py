@@ -8,6 +8,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V120",
     title="a list of guesses does not earn the reward",
+    formula='score("1, 2, 3, right") < score("right")',
     stage="reward",
     category="reward and decoding mismatch",
     needs=("reward",),

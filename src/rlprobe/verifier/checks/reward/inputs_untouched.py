@@ -11,6 +11,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V111",
     title="scoring leaves its inputs as they were",
+    formula="inputs after = inputs before",
     stage="reward",
     category="grouping and order",
     needs=("reward",),

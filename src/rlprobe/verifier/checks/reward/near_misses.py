@@ -13,6 +13,7 @@ LONGER = "4217"
 CHECK = Check(
     id="V114",
     title="an answer that resembles the right one is wrong",
+    formula="score(near miss) < score(right)",
     stage="reward",
     category="reward and decoding mismatch",
     needs=("reward",),

@@ -18,6 +18,7 @@ TEXTS = ("", "Yes.", *("word " * count for count in LENGTHS), "one two three. " 
 CHECK = Check(
     id="V116",
     title="a penalty is at most zero",
+    formula="penalty(x) <= 0",
     stage="reward",
     category="log-space signs",
     needs=("reward",),

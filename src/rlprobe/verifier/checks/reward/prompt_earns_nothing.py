@@ -9,6 +9,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V107",
     title="a right answer in the prompt is not a right completion",
+    formula="score(prompt with the answer, wrong) = score(prompt, wrong)",
     stage="reward",
     category="reward and decoding mismatch",
     needs=("reward",),

@@ -11,6 +11,7 @@ PERMUTATIONS = 4
 CHECK = Check(
     id="V103",
     title="scores follow their rows when rows change places",
+    formula="score(rows[p]) = score(rows)[p] for every permutation p",
     stage="reward",
     category="grouping and order",
     needs=("reward",),

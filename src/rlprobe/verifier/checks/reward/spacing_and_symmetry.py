@@ -12,6 +12,7 @@ PADDED = ("\n{}\n", " {} ")
 CHECK = Check(
     id="V118",
     title="blanks around an answer do not cost it",
+    formula="score(<tag> answer </tag>) = score(<tag>answer</tag>)",
     stage="reward",
     category="string processing",
     needs=("reward",),

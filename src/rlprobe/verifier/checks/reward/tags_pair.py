@@ -12,6 +12,7 @@ USUAL = ("answer", "think", "reasoning", "solution", "thinking", "final_answer",
 CHECK = Check(
     id="V119",
     title="tags close under the name under which they open",
+    formula="name of the opening tag = name of the closing tag",
     stage="reward",
     category="string processing",
     needs=("reward",),

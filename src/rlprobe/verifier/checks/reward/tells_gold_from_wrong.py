@@ -17,6 +17,7 @@ WORDS = 20  # strings of the function that are tried as completions
 CHECK = Check(
     id="V101",
     title="a right completion scores higher than a wrong one",
+    formula="score(right) > score(wrong)",
     stage="reward",
     category="reward and decoding mismatch",
     needs=("reward",),

@@ -14,6 +14,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V105",
     title="any text gets one finite score",
+    formula="score(x) is one finite number, for every text x",
     stage="reward",
     category="string processing",
     needs=("reward",),

@@ -9,6 +9,7 @@ TAIL = "And then I add one more thing. "
 CHECK = Check(
     id="V115",
     title="text after the answer does not raise the score",
+    formula="score(right + text) <= score(right)",
     stage="reward",
     category="log-space signs",
     needs=("reward",),

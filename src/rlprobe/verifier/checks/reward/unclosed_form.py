@@ -11,6 +11,7 @@ _TAG = re.compile(r"</?[A-Za-z_][\w-]*>")
 CHECK = Check(
     id="V117",
     title="a form with a missing tag does not score as the whole",
+    formula="score(form without a tag) < score(form)",
     stage="reward",
     category="reward and decoding mismatch",
     needs=("reward",),

@@ -9,6 +9,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V112",
     title="there is one weight for each reward function",
+    formula="len(weights) = len(reward functions)",
     stage="reward",
     category="configuration",
     needs=("reward",),

@@ -11,6 +11,7 @@ DRAWS = ("torch.rand", "torch.randn", "torch.randint", "torch.bernoulli", "torch
 CHECK = Check(
     id="V812",
     title="no random numbers in scores, advantages and losses",
+    formula="no rand() in scores, advantages, losses",
     stage="source",
     category="scaling and aggregation",
     needs=(),

@@ -13,6 +13,7 @@ _TAGGED = re.compile(r"(?:</?\w+>.*\.[*+])|(?:\.[*+].*</?\w+>)")
 CHECK = Check(
     id="V805",
     title="patterns for reasoning match newlines",
+    formula="re.compile(..., re.DOTALL) where the text has lines",
     stage="source",
     category="string processing",
     needs=(),

@@ -10,6 +10,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V804",
     title="no filtered list is paired with all rows",
+    formula="no zip(filtered list, all rows)",
     stage="source",
     category="grouping and order",
     needs=(),

@@ -23,6 +23,7 @@ TRAINED = ("logprobs", "logits", "chosen_logprobs", "rejected_logprobs", "values
 CHECK = Check(
     id="V801",
     title="the loss stays in the graph",
+    formula="no item(), detach(), numpy() or float() between log p and loss",
     stage="source",
     category="gradient breakage",
     needs=(),

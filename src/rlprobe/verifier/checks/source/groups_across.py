@@ -11,6 +11,7 @@ SIZES = ("group_size", "num_generations", "n", "g", "k", "n_samples_per_prompt",
 CHECK = Check(
     id="V808",
     title="groups are reshaped and repeated along their own samples",
+    formula="view(-1, n) and repeat_interleave(n)",
     stage="source",
     category="grouping and order",
     needs=(),

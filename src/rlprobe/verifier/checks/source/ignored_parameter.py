@@ -29,6 +29,7 @@ SLOTS = (
 CHECK = Check(
     id="V814",
     title="parameters are read where they are taken",
+    formula="every parameter is read",
     stage="source",
     category="configuration",
     needs=(),

@@ -22,6 +22,7 @@ HARMLESS = ("requires_grad_",)
 CHECK = Check(
     id="V803",
     title="arguments are not changed in place",
+    formula="no x += y, x[i] = y on an argument",
     stage="source",
     category="gradient breakage",
     needs=(),

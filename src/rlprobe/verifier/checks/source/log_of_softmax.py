@@ -10,6 +10,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V813",
     title="no logarithm is taken of a softmax",
+    formula="log_softmax(z), never log(softmax(z))",
     stage="source",
     category="constants",
     needs=(),

@@ -10,6 +10,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V807",
     title="no mask comes from comparing ids with the padding id",
+    formula="no mask = ids != pad_id",
     stage="source",
     category="masks and alignment",
     needs=(),

@@ -12,6 +12,7 @@ FROZEN = ("ref", "old", "teacher", "baseline", "mask", "adv", "weight", "is_", "
 CHECK = Check(
     id="V802",
     title="the policy is not run without gradient",
+    formula="no no_grad() around the policy's forward pass",
     stage="source",
     category="gradient breakage",
     needs=(),

@@ -10,6 +10,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V809",
     title="the reference is not another name for the policy",
+    formula="reference = copy.deepcopy(policy), never reference = policy",
     stage="source",
     category="reference drift",
     needs=(),

@@ -10,6 +10,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V811",
     title="no default value is shared between calls",
+    formula="def f(x=None), never def f(x=[])",
     stage="source",
     category="grouping and order",
     needs=(),

@@ -11,6 +11,7 @@ TELLING = ("print", "warn", "warning", "error", "exception", "log", "info", "deb
 CHECK = Check(
     id="V810",
     title="errors in rewards are not swallowed",
+    formula="no `except Exception: return 0.0` around a score",
     stage="source",
     category="string processing",
     needs=(),

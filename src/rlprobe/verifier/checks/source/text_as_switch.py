@@ -10,6 +10,7 @@ from rlprobe.verifier.subject import Subject
 CHECK = Check(
     id="V806",
     title="an option that is text is compared, not tested for truth",
+    formula='option == "name", never `if option:`',
     stage="source",
     category="configuration",
     needs=(),

@@ -16,6 +16,7 @@ from tests.support.writers import Row, Writer
 
 _RUNS = labels()
 _DOZEN = _RUNS[:: max(1, len(_RUNS) // 12)]
+_OTHERS = [each for each in _RUNS if each not in _DOZEN]
 pytestmark = pytest.mark.skipif(not _RUNS, reason="the labelled runs are not here")
 
 
@@ -70,8 +71,8 @@ def test_a_dozen_runs_keep_their_findings_in_every_binary_format(tmp_path: Path,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", _FORMATS)
-def test_every_run_keeps_its_findings_in_every_binary_format_that_holds_it(tmp_path: Path, name: str) -> None:
-    different, held = _different(tmp_path, _RUNS, name)
+def test_every_other_run_keeps_its_findings_in_every_binary_format_that_holds_it(tmp_path: Path, name: str) -> None:
+    different, held = _different(tmp_path, _OTHERS, name)
 
     assert different == []
     assert held >= 60

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from tests.support.corpus import Label, labels
 
 _RUNS = labels()
 _DOZEN = _RUNS[:: max(1, len(_RUNS) // 12)]
+_OTHERS = [each for each in _RUNS if each not in _DOZEN]
 _FORMATS: dict[str, tuple[str, writers.Writer, Callable[[list[writers.Row]], bool]]] = {
     "trainer-state": ("trainer-state", writers.trainer_state, lambda rows: "step" in rows[0]),
     "trl-console": ("trl-console", writers.trl_console, writers.plain_keys),
@@ -39,6 +41,11 @@ def _told(run: Run) -> list[tuple[object, ...]]:
     ]
 
 
+@cache
+def _expected(label: Label) -> list[tuple[object, ...]]:
+    return _told(open_run(label.path))
+
+
 def _different(tmp_path: Path, runs: list[Label], name: str) -> tuple[list[str], int]:
     """The runs that a format tells differently, and how many it can hold."""
     format, write, holds = _FORMATS[name]
@@ -50,7 +57,7 @@ def _different(tmp_path: Path, runs: list[Label], name: str) -> tuple[list[str],
         held += 1
         again = open_run(write(tmp_path / f"{label.id}.log", rows))
         assert again.manifest.format == format, label.id
-        if _told(again) != _told(open_run(label.path)):
+        if _told(again) != _expected(label):
             different.append(label.id)
     return different, held
 
@@ -65,8 +72,8 @@ def test_a_dozen_runs_keep_their_findings_in_every_text_format(tmp_path: Path, n
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", _FORMATS)
-def test_every_run_keeps_its_findings_in_every_text_format_that_holds_it(tmp_path: Path, name: str) -> None:
-    different, held = _different(tmp_path, _RUNS, name)
+def test_every_other_run_keeps_its_findings_in_every_text_format_that_holds_it(tmp_path: Path, name: str) -> None:
+    different, held = _different(tmp_path, _OTHERS, name)
 
     assert different == []
     assert held >= 60

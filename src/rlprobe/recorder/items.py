@@ -43,10 +43,24 @@ class ManifestItem(msgspec.Struct, frozen=True):
     changes: Mapping[str, object]
 
 
-class FlushItem(msgspec.Struct, frozen=True):
-    """Asks to be told when everything before it is in the journal."""
+class FlushItem(msgspec.Struct):
+    """Asks to be told when everything before it is in the journal, or that the disk refuses it for now."""
 
     done: Event
+    kept: bool = False
+
+    def answer(self, *, kept: bool) -> None:
+        """Tell who waits; called once, by the writer thread."""
+        self.kept = kept
+        self.done.set()
 
 
 Item: TypeAlias = StepItem | SamplesItem | EventItem | ManifestItem | FlushItem
+
+
+def rows_of(item: Item) -> int:
+    """Rows that are lost with an item."""
+    if isinstance(item, SamplesItem):
+        first = next(iter(item.rows.values()), ()) if isinstance(item.rows, Mapping) else item.rows
+        return len(first) if hasattr(first, "__len__") else 1
+    return int(isinstance(item, StepItem))

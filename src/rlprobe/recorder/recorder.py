@@ -118,7 +118,9 @@ class Recorder:
         document = _new_document(opened, {**options, "rank": self.rank})
         _learn(document, facts)
         capture_text: CaptureText = options["capture_text"]  # type: ignore[assignment]  # checked by the constructor
-        session = Session(opened.root, opened.segment, document, policy=policy, capture_text=capture_text)
+        session = Session(
+            opened.root, opened.segment, document, policy=policy, capture_text=capture_text, lock=opened.lock
+        )
         worker = Worker(session, bounds or Bounds(), first=lambda: session.learn({"environment": environment()}))
         worker.start()
         return worker
@@ -239,7 +241,7 @@ class Recorder:
         """Have everything logged so far in the journal, where it survives the process.
 
         Returns:
-            False when that took longer than `timeout` seconds; it then happens later.
+            False when that took longer than `timeout` seconds, or the disk refuses it; it then happens later.
         """
         return True if self._inert or self._worker is None else self._worker.flush(timeout)
 

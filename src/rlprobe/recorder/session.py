@@ -4,31 +4,34 @@ The worker thread calls `write` and `finish`, the keeper thread calls `keep`; wh
 Nothing here runs on the training thread except the constructor.
 """
 
-import contextlib
 import itertools
+import logging
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from threading import Lock
 
 from rlprobe.recorder.encoding import StepEncoder, decoded, sample_frame
-from rlprobe.recorder.items import EventItem, FlushItem, Item, ManifestItem, SamplesItem, StepItem
-from rlprobe.recorder.journaling import StreamWriter, journal_stream
+from rlprobe.recorder.foothold import Foothold
+from rlprobe.recorder.items import EventItem, FlushItem, Item, ManifestItem, SamplesItem, StepItem, rows_of
+from rlprobe.recorder.journaling import Streams
 from rlprobe.recorder.sample_rows import CaptureText, sample_block, without_text
 from rlprobe.recorder.sampling import SamplePolicy
 from rlprobe.recorder.statistics import StepStatistics
 from rlprobe.recording.event_log import event_line
-from rlprobe.recording.files import make_directory, sync_file
+from rlprobe.recording.files import WriterLock
 from rlprobe.recording.frames import END
-from rlprobe.recording.layout import DERIVED, EVENTS, JOURNAL, LOGGED, SAMPLES
+from rlprobe.recording.layout import DERIVED, LOGGED
 from rlprobe.recording.manifest import Document, save_manifest
 from rlprobe.recording.run import State
 from rlprobe.recording.samples import snapshot_samples
 from rlprobe.recording.snapshot import snapshot_steps
 from rlprobe.recording.values import Bad, shown
 
+log = logging.getLogger("rlprobe")
+
 _ERRORS = 100  # messages of failures inside the recorder that are kept
 _TOLD = 20_000  # metrics of which it is remembered that a bad or non-finite value was told
+_LAST_SECONDS = 2.0  # how long a recorder that closes goes on trying to write what the disk refuses
 
 
 class Session:
@@ -40,19 +43,27 @@ class Session:
         document: the manifest; owned by the session from here on.
         policy: which sample rows are kept.
         capture_text: whether texts are kept, hashed or left out.
+        lock: the directory's; None where nobody locks.
     """
 
     def __init__(
-        self, root: Path, segment: int, document: Document, *, policy: SamplePolicy, capture_text: CaptureText
+        self,
+        root: Path,
+        segment: int,
+        document: Document,
+        *,
+        policy: SamplePolicy,
+        capture_text: CaptureText,
+        lock: WriterLock | None = None,
     ) -> None:
         self.root, self.segment = root, segment
         self.document = document
         self.errors: list[str] = []
         self.dropped = self.bad_values = 0
-        self.steps = journal_stream(root, "steps", segment)
-        self.samples = journal_stream(root, "samples", segment)
-        self.events = StreamWriter(lambda first: root / EVENTS)
-        self._lock = Lock()
+        self._foothold = foothold = Foothold(root, lock, document.get("run_id"))
+        self._streams = Streams.of(root, segment, foothold.ours)
+        self.steps, self.samples, self.events = self._streams.all
+        self._lock = self._streams.lock
         self._sequence = itertools.count()
         self._next = 0
         self._encoder = StepEncoder()
@@ -61,14 +72,13 @@ class Session:
         self._told: set[tuple[str, str]] = set()
         self._manifest_due = False
         self._first_step: int | None = None
-        make_directory(root / JOURNAL)
-        make_directory(root / SAMPLES)
+        foothold.lay()
         save_manifest(root, document)
 
     # the worker thread
 
     def write(self, items: Iterable[Item]) -> None:
-        """Append the items, in order; a flush item is answered when everything before it is in the journal."""
+        """Append the items, in order; a flush item is answered when everything before it was given to the disk."""
         frames: list[bytes] = []
         first = self._next
         for item in items:
@@ -76,14 +86,13 @@ class Session:
                 frames.extend(self._statistics_frames())
                 self._append_steps(first, frames)
                 frames, first = [], self._next
-                item.done.set()
+                item.answer(kept=self._streams.retry())
                 continue
             try:
                 frames.extend(self._frames(item))
-            except (
-                Exception
-            ) as error:  # what a foreign value can do is caught where it is converted; this is our mistake
+            except Exception as error:  # a foreign value is caught where it is converted; this is ours, or no memory
                 self.fail(type(item).__name__, error)
+                self.count_dropped(rows_of(item))
         frames.extend(self._statistics_frames())
         self._append_steps(first, frames)
         if self._manifest_due:
@@ -122,7 +131,7 @@ class Session:
                 self.dropped += self.steps.write(first, len(frames), b"".join(frames))
 
     def count_dropped(self, rows: int) -> None:
-        """Count rows that never reached the session."""
+        """Count rows that never reached the session, or failed in it."""
         with self._lock:
             self.dropped += rows
 
@@ -191,6 +200,8 @@ class Session:
 
     def save(self) -> None:
         """Replace the manifest, with what was counted so far."""
+        if not self._foothold.ours():
+            return
         self.document["counts"] = {"dropped": self.dropped, "bad_values": self.bad_values, "errors": len(self.errors)}
         if self.errors:
             self.document["errors"] = self.errors
@@ -208,36 +219,28 @@ class Session:
     # the keeper thread
 
     def sync(self) -> None:
-        """fsync what was appended, by name: the descriptors stay with the worker."""
-        with self._lock:
-            paths = [path for stream in self._streams for path in stream.unsynced()]
-        for path in paths:
-            with contextlib.suppress(OSError):
-                sync_file(path)
+        """fsync what was appended; what fails is remembered, and tried again."""
+        for error in self._streams.sync():
+            self.fail("sync", error)
 
     def mend(self) -> None:
-        """Write what a full disk refused; lay the directory anew when somebody deleted it."""
-        with self._lock:
-            deleted = any(stream.lost() for stream in self._streams)
-            if deleted:
-                self.dropped += self.steps.rows + self.samples.rows  # what stood in files that are gone
-                for stream in self._streams:
-                    stream.rotate()
-        if deleted:
-            make_directory(self.root)
-            make_directory(self.root / JOURNAL)
-            make_directory(self.root / SAMPLES)
-            self.save()
-        with self._lock:
-            for stream in self._streams:
-                stream.retry()
-
-    @property
-    def _streams(self) -> tuple[StreamWriter, ...]:
-        return (self.steps, self.samples, self.events)
+        """Write what the disk refused; lay the directory anew when somebody deleted it, or let go when it was taken."""
+        foothold, streams = self._foothold, self._streams
+        if not self.steps.shut:
+            ours = foothold.ours()
+            self.count_dropped(streams.leave_lost() if ours or foothold.kept() else streams.forget())
+            if not ours and not foothold.regain():
+                self.count_dropped(streams.shut_down())
+                log.warning("rlprobe: %s is recorded by another recorder now: this one stops", self.root)
+            elif not foothold.laid():
+                foothold.lay()
+                self.save()
+        streams.retry()
 
     def snapshot(self, *, closing: bool = False) -> int:
         """Bring steps.parquet up to the journal; returns the rows written new."""
+        if not self._foothold.ours():
+            return 0
         with self._lock:
             self.steps.rotate()
             limit = END if closing else (self.segment, self.steps.reached + 1)
@@ -245,6 +248,8 @@ class Session:
 
     def write_parts(self, *, closing: bool = False) -> int:
         """Turn the journal's sample frames into parts; returns their rows."""
+        if not self._foothold.ours():
+            return 0
         with self._lock:
             self.samples.rotate()
             limit = END if closing else (self.segment, self.samples.reached + 1)
@@ -252,7 +257,10 @@ class Session:
 
     def finish(self, state: State) -> None:
         """Last words: everything into parquet, the state into the manifest. Both other threads have stopped."""
+        deadline = time.monotonic() + _LAST_SECONDS
         self.mend()
+        while not self._streams.retry() and not self.steps.shut and time.monotonic() < deadline:
+            time.sleep(0.05)
         for name, step in (("snapshot", self.snapshot), ("samples", self.write_parts)):
             try:
                 step(closing=True)
@@ -265,10 +273,8 @@ class Session:
         self.document["state"] = state
         self.save()
         with self._lock:
-            for stream in self._streams:
-                stream.rotate()
+            self._streams.rotate()
 
     def abandon(self) -> None:
         """Let go of the files without a write: for a forked child."""
-        for stream in self._streams:
-            stream.rotate()
+        self._streams.rotate()

@@ -6,13 +6,14 @@ count and by bytes: what does not fit is dropped and counted, the caller never w
 exists; the recorder is inert there. Both are daemon threads: an exit handler closes them in order.
 """
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
-from rlprobe.recorder.items import FlushItem, Item
+from rlprobe.recorder.items import FlushItem, Item, rows_of
 from rlprobe.recorder.session import Session
 from rlprobe.recording.run import State
 
@@ -59,18 +60,39 @@ class Worker:
         self._bounds, self._clock, self._first = bounds, clock, first
         self._queue: SimpleQueue[tuple[Item, int]] = SimpleQueue()
         self._given = self._taken = 0  # bytes; a race between callers makes them drift, an empty queue sets them right
-        self._wake = threading.Event()
+        self._bell: SimpleQueue[None] = SimpleQueue()  # an Event's lock would hold up a signal handler that rings again
+        self._rung = False
+        self._taken_out: list[tuple[Item, int]] = []
+        self._finished = False
         self._stop_keeper = threading.Event()
         self._closing: State | None = None
         self._count_lock = threading.RLock()
+        self._start_lock = threading.RLock()
         self._told_lost = 0
-        self._keeper = threading.Thread(target=self._keep, name="rlprobe-keeper", daemon=True)
+        self._keeper = threading.Thread(target=self._keep_first, name="rlprobe-keeper", daemon=True)
         self._thread = threading.Thread(target=self._work, name="rlprobe-writer", daemon=True)
 
     def start(self) -> None:
         """Start both threads."""
-        self._thread.start()
-        self._keeper.start()
+        with self._start_lock:
+            self._keeper.start()
+            self._thread.start()
+
+    def _revive(self) -> None:
+        """Start a thread anew where something ended it: each looks after the other, callers after the writer.
+
+        Raises:
+            RuntimeError: the interpreter ends, or the system has no thread left.
+        """
+        with self._start_lock:
+            if not self._thread.is_alive() and not self._finished:
+                writer = threading.Thread(target=self._work, name="rlprobe-writer", daemon=True)
+                writer.start()
+                self._thread = writer
+            if not self._keeper.is_alive() and self._closing is None:
+                keeper = threading.Thread(target=self._keep, name="rlprobe-keeper", daemon=True)
+                keeper.start()
+                self._keeper = keeper
 
     def submit(self, item: Item, size: int, rows: int = 1) -> bool:
         """Hand an item over; False when there was no room and its rows were dropped."""
@@ -85,13 +107,17 @@ class Worker:
         return False
 
     def flush(self, timeout: float) -> bool:
-        """Have everything that was handed over before in the journal; False when that took longer than `timeout`."""
-        if not self._thread.is_alive():
+        """Have everything that was handed over before in the journal.
+
+        Returns:
+            False when that took longer than `timeout` seconds, or the disk refuses it for now.
+        """
+        if self._finished or not self._attempt("writer", self._revive):
             return False
-        done = threading.Event()
-        self._queue.put((FlushItem(done), 0))
-        self._wake.set()
-        return done.wait(timeout)
+        item = FlushItem(threading.Event())
+        self._queue.put((item, 0))
+        self.wake()
+        return item.done.wait(timeout) and item.kept
 
     @property
     def dropped(self) -> int:
@@ -100,35 +126,48 @@ class Worker:
 
     def wake(self) -> None:
         """Have the queue looked into now."""
-        self._wake.set()
+        if not self._rung:
+            self._rung = True
+            self._bell.put(None)
 
     def close(self, state: State, timeout: float) -> bool:
         """Write everything and stop; False when that took longer than `timeout` (it then goes on in the background)."""
         self._closing = state
-        self._wake.set()
+        self.wake()
         if threading.current_thread() is not self._thread:
-            self._thread.join(timeout)
-        return not self._thread.is_alive()
+            try:
+                self._revive()
+                self._thread.join(timeout)
+            except RuntimeError:  # the interpreter ends and starts no thread any more
+                self._work()
+        return self._finished
 
     # the worker thread
 
     def _work(self) -> None:
+        if self._taken_out:  # what a writer thread had in its hands when something ended it
+            self.session.count_dropped(sum(rows_of(item) for item, _ in self._taken_out))
         while True:
-            self._wake.wait(POLL)
-            self._wake.clear()
+            with contextlib.suppress(Empty):
+                self._bell.get(timeout=POLL)
+            self._rung = False
             closing = self._closing
             self._drain()
+            if not self._keeper.is_alive() and closing is None:
+                self._attempt("keeper", self._revive)
             if closing is not None and self._queue.empty():
                 break
         self._stop_keeper.set()
         self._keeper.join()
         self._attempt("finish", lambda: self._finish(closing))
+        self._finished = True
 
     def _drain(self) -> None:
         while (waiting := min(self._queue.qsize(), _ROUND)) > 0:
-            entries = [self._queue.get_nowait() for _ in range(waiting)]
+            entries = self._taken_out = [self._queue.get_nowait() for _ in range(waiting)]
             self._taken += sum(size for _, size in entries)
             self._attempt("write", lambda entries=entries: self.session.write(item for item, _ in entries))  # type: ignore[misc]  # bound early
+            self._taken_out = []
         if self._given != self._taken and self._queue.empty():
             self._given = self._taken = 0
 
@@ -146,10 +185,14 @@ class Worker:
 
     # the keeper thread
 
+    def _keep_first(self) -> None:
+        self._attempt("first", self._first)
+        self._keep()
+
     def _keep(self) -> None:
         schedule = _Schedule(self._clock())
-        self._attempt("first", self._first)
         while not self._stop_keeper.wait(_KEEP_EVERY):
+            self._attempt("writer", self._revive)
             self._attempt("keep", lambda: self._round(schedule))
 
     def _round(self, schedule: "_Schedule") -> None:

@@ -17,9 +17,14 @@ except ImportError:  # pragma: no cover  # Windows: no flock, so two writers of 
 
 
 def make_directory(path: Path) -> None:
-    """Create a directory and what leads to it; only the owner may look inside the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Create a directory and what leads to it, lastingly; only the owner may look inside the new one."""
+    if path.is_dir():
+        return
+    if not path.parent.is_dir():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        sync_directory(path.parent.parent)
     path.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
+    sync_directory(path.parent)
 
 
 def replace_file(path: Path, write: Callable[[Path], None]) -> None:
@@ -76,12 +81,15 @@ class AppendFile:
     """A file that only grows, by whole pieces. Owned by one thread; `close` ends it.
 
     A short write (a full disk) is cut back to the last whole piece, so that the next piece follows a whole one.
+    Where pieces are `lines`, a torn one that an earlier process left is given an end, so that it costs itself alone.
     """
 
     path: Path
+    lines: bool = False
     descriptor: int = -1
     size: int = 0
     damaged: bool = False
+    _torn: bool = False
 
     def append(self, piece: bytes) -> None:
         """Write the piece whole.
@@ -90,11 +98,13 @@ class AppendFile:
             OSError: nothing of the piece is in the file; it may be tried again.
         """
         if self.descriptor < 0:
-            self.descriptor = os.open(self.path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, FILE_MODE)
+            self.descriptor = os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC, FILE_MODE)
             self.size = os.fstat(self.descriptor).st_size
+            self._torn = self.lines and self.size > 0 and os.pread(self.descriptor, 1, self.size - 1) != b"\n"
         if self.damaged:
             os.ftruncate(self.descriptor, self.size)
             self.damaged = False
+        piece = b"\n" + piece if self._torn else piece
         written = 0
         try:
             while written < len(piece):
@@ -106,21 +116,26 @@ class AppendFile:
                 self.damaged = False
             raise
         self.size += written
-
-    def sync(self) -> None:
-        """fdatasync what was appended."""
-        if self.descriptor >= 0:
-            (os.fdatasync if hasattr(os, "fdatasync") else os.fsync)(self.descriptor)
+        self._torn = False
 
     def removed(self) -> bool:
-        """Whether somebody deleted the file under its writer."""
-        return self.descriptor >= 0 and os.fstat(self.descriptor).st_nlink == 0
+        """Whether somebody deleted or replaced the file under its writer."""
+        return self.descriptor >= 0 and not _same(self.path, self.descriptor)
 
     def close(self) -> None:
         """Close the descriptor; the file may be opened again by `append`."""
         if self.descriptor >= 0:
             descriptor, self.descriptor = self.descriptor, -1
             os.close(descriptor)
+
+
+def _same(path: Path, descriptor: int) -> bool:
+    """Whether a path still names the file that a descriptor has open."""
+    try:
+        named, held = os.stat(path), os.fstat(descriptor)
+    except OSError:
+        return False
+    return (named.st_dev, named.st_ino) == (held.st_dev, held.st_ino)
 
 
 @dataclass(slots=True)
@@ -142,6 +157,19 @@ class WriterLock:
             except OSError:
                 return cls(descriptor)  # a file system without locks: nothing to hold, nothing to refuse
         return cls(descriptor)
+
+    def held(self, root: Path) -> bool:
+        """Whether this is still the lock of that directory: nobody deleted it, nor the directory with it."""
+        return self.descriptor >= 0 and _same(root / LOCK, self.descriptor)
+
+    def retake(self, root: Path) -> bool:
+        """Take the lock of a directory that was laid anew; False when another recorder holds that one."""
+        taken = WriterLock.take(root)
+        if taken is None:
+            return False
+        self.release()
+        self.descriptor = taken.descriptor
+        return True
 
     def release(self) -> None:
         """Give the lock back. In a forked child this closes the child's copy only."""

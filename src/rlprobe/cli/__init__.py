@@ -23,6 +23,7 @@ COMMANDS = {  # in the order of --help
     "validate": "rlprobe.cli.validate",
     "export": "rlprobe.cli.export",
     "demo": "rlprobe.cli.demo",
+    "skill": "rlprobe.cli.skill",
 }
 WRONG_USAGE = 2  # also: input that cannot be read
 INTERNAL_ERROR = 4

@@ -1,0 +1,67 @@
+"""rlprobe skill: the guide to RL post-training, to read, or as a skill for coding agents."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rlprobe.cli.arguments import add_json
+from rlprobe.cli.failure import Failure
+
+if TYPE_CHECKING:
+    from rlprobe.skill.install import Step
+
+SUMMARY = "Read the guide to RL post-training, or install it as a skill for coding agents."
+DESCRIPTION = """install copies the skill into .agents/skills under the current folder, and into folders of tools that
+are in use there (.claude, .cursor/skills, .gemini/skills, .github/skills). Files that somebody changed are kept. show
+prints a page: guide, workflow or pitfalls. path prints where the skill lies in this installation. Exit code: 0 done,
+1 some files were kept, 2 wrong usage or a folder that cannot be written."""
+EXAMPLE = "rlprobe skill install\n  rlprobe skill install --dir ~/.claude/skills\n  rlprobe skill show pitfalls"
+KEPT = 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the command."""
+    parser.add_argument("action", metavar="install|show|path", choices=("install", "show", "path"), help="what to do")
+    parser.add_argument("page", metavar="PAGE", nargs="?", default="guide", help="of show: guide, workflow, pitfalls")
+    parser.add_argument("--dir", dest="folder", metavar="DIR", help="install into this folder of skills alone")
+    parser.add_argument("--user", action="store_true", help="install for the user: under the home folder")
+    parser.add_argument("--force", action="store_true", help="replace files that somebody changed, too")
+    add_json(parser, "the page, or what was done,")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Install the skill, print a page of it, or print its place."""
+    from rlprobe.cli import screen
+    from rlprobe.reports import json, pages
+    from rlprobe.skill import bundle
+
+    if args.action == "path":
+        screen.write(f"{bundle.FOLDER}\n")
+        return 0
+    if args.action == "install":
+        return _install(args)
+    if args.page not in bundle.PAGES:
+        raise Failure(f"skill: expected one of {', '.join(bundle.PAGES)}, got {args.page[:80]!r}.")
+    text = bundle.page(args.page)
+    if args.json:
+        screen.write(json.document({"schema": "rlprobe.page/1", "id": args.page, "markdown": text}))
+    else:
+        screen.write(pages.render(text, width=screen.width(), color=screen.color()))
+    return 0
+
+
+def _install(args: argparse.Namespace) -> int:
+    from rlprobe.cli import screen
+    from rlprobe.reports import json, skill
+    from rlprobe.skill import install
+
+    root = Path.home() if args.user else Path.cwd()
+    steps: list[Step] = []
+    try:
+        named = [Path(args.folder).expanduser()] if args.folder is not None else None
+        for folder in named or [install.inside(each, root) for each in install.folders(root)]:
+            steps += install.install(folder, force=args.force)
+    except install.Refused as error:
+        raise Failure(f"skill: {error}") from error
+    screen.write(json.document(skill.document(steps)) if args.json else skill.render(steps))
+    return KEPT if any(step.did == "kept" for step in steps) else 0

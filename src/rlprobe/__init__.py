@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rlprobe.doctor.engine import Doctor as Doctor
     from rlprobe.doctor.engine import diagnose as diagnose
+    from rlprobe.integrations.tap import tap as tap
     from rlprobe.integrations.trl import RlprobeCallback as RlprobeCallback
     from rlprobe.integrations.trl import attach as attach
     from rlprobe.opening import open_run as open_run
@@ -28,6 +29,7 @@ _HOMES = {
     "attach": "rlprobe.integrations.trl",
     "diagnose": "rlprobe.doctor.engine",
     "open_run": "rlprobe.opening",
+    "tap": "rlprobe.integrations.tap",
     "verify": "rlprobe.verifier.engine",
 }
 
@@ -41,6 +43,7 @@ __all__ = [
     "attach",
     "diagnose",
     "open_run",
+    "tap",
     "verify",
 ]
 

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 log = logging.getLogger("rlprobe")
@@ -24,10 +25,21 @@ class Guardian:
     Args:
         run_dir: the recording, open already.
         config: a doctor.toml with a section [guardian]; None for the defaults.
+        halt: whether the watch asks training to halt where its policy allows it.
+        listener: called with each line of JSON that the watch prints, in a thread of its own; None keeps plain lines
+            in the log.
     """
 
-    def __init__(self, run_dir: Path, config: Path | None = None) -> None:
+    def __init__(
+        self,
+        run_dir: Path,
+        config: Path | None = None,
+        *,
+        halt: bool = True,
+        listener: Callable[[bytes], None] | None = None,
+    ) -> None:
         self._run_dir, self._config = run_dir, config
+        self._halt, self._listener = halt, listener
         self._reaper: threading.Thread | None = None
         self._again = False  # a new segment began while the watch of the last one was at work
 
@@ -49,7 +61,7 @@ class Guardian:
         while True:
             self._again = False
             try:
-                code = self._spawn().wait()
+                code = self._heard(self._spawn())
             except Exception as error:  # no interpreter, no memory, no rights: said, and left at that
                 log.warning("rlprobe: the guardian could not be started (%s: %s)", type(error).__name__, error)
                 return
@@ -58,15 +70,27 @@ class Guardian:
             if not self._again:
                 return
 
+    def _heard(self, watch: "subprocess.Popen[bytes]") -> int:
+        """Pass on what the watch prints until it ends; its exit code."""
+        with watch:
+            for line in watch.stdout or ():
+                try:
+                    if self._listener is not None:
+                        self._listener(line)
+                except Exception as error:  # a line that was cut; the watch must not wait for a reader that died
+                    log.debug("rlprobe: a line of the guardian could not be read: %s", error)
+            return watch.wait()
+
     def _spawn(self) -> "subprocess.Popen[bytes]":
         config = [] if self._config is None else ["--config", str(self._config)]
-        words = ["watch", str(self._run_dir), "--halt", "--plain", "--beside", str(os.getpid()), *config]
+        form = ["--json" if self._listener else "--plain", *(["--halt"] if self._halt else [])]
+        words = ["watch", str(self._run_dir), *form, "--beside", str(os.getpid()), *config]
         descriptor = os.open(self._run_dir / LOG, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
             return subprocess.Popen(
                 [sys.executable, "-P", "-m", "rlprobe", *words],
                 stdin=subprocess.DEVNULL,
-                stdout=descriptor,
+                stdout=subprocess.PIPE if self._listener else descriptor,
                 stderr=descriptor,
                 env=_environment(),
                 start_new_session=True,  # Ctrl-C is training's: the watch stays to tell the end

@@ -45,6 +45,11 @@ def attach(recorder: "Recorder") -> None:
     _install_signals()
 
 
+def live() -> "list[Recorder]":
+    """The recorders of this process that are open."""
+    return list(_live)
+
+
 def detach(recorder: "Recorder") -> None:
     """Let go of a recorder that was closed; the last one gives the signals back."""
     _live.discard(recorder)

@@ -1,0 +1,66 @@
+"""rlprobe run: start a training program, and record what it hands to its loggers."""
+
+import argparse
+import os
+import shutil
+import sys
+
+from rlprobe.cli.failure import Failure
+
+SUMMARY = "Start a training program and record what it hands to its loggers, unchanged."
+DESCRIPTION = """What goes to wandb, TensorBoard, Trackio, MLflow, SwanLab or a HF Trainer's callbacks is recorded as
+well, in child processes too: accelerate launch, torchrun, Ray. rlprobe replaces itself by the program, so that exit
+code, signals and terminal are the program's own. docs/frameworks.md tells what is recorded of which trainer."""
+EXAMPLE = "rlprobe run --run runs/my-run -- accelerate launch train.py --lr 1e-6"
+COMPUTES = False
+_SPLIT = "--"
+
+
+def before_parsing(words: list[str]) -> list[str]:
+    """Without the `--`: what follows the options is the program with its own words, a later `--` among them."""
+    at = words.index(_SPLIT) if _SPLIT in words else len(words)
+    return [*words[:at], *(["--program", *words[at + 1 :]] if at < len(words) else [])]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the command."""
+    parser.add_argument("--run", dest="run_dir", metavar="DIR", help="where to record (default: runs/PROGRAM-TIME)")
+    parser.add_argument(
+        "--tell",
+        action="append",
+        default=[],
+        metavar="LOGGER",
+        help="write findings back into wandb, tensorboard or trackio (repeatable)",
+    )
+    parser.add_argument("--program", nargs=argparse.REMAINDER, metavar="COMMAND ...", help="the program, as after `--`")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Become the program; returns only when that cannot be."""
+    from pathlib import Path
+
+    from rlprobe.integrations import tap_places
+    from rlprobe.integrations.telling import checked
+
+    if not args.program:
+        raise Failure("run: expected `--` and a command. `rlprobe run --help` shows an example.")
+    try:
+        tell = checked(args.tell)
+    except ValueError as error:
+        raise Failure(f"run: {error}") from error
+    if shutil.which(args.program[0]) is None:
+        raise Failure(f"run: expected a program that can be started, got {args.program[0][:80]!r}. Check its name.")
+    run_dir = Path(args.run_dir) if args.run_dir else tap_places.default_run_dir(_script(args.program))
+    variables = tap_places.environment_for(run_dir, list(tell)) | {tap_places.PROCESS: str(os.getpid())}
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execvpe(args.program[0], args.program, os.environ | variables)
+
+
+def _script(program: list[str]) -> str:
+    """The word that names the training program best: its Python file or module, else the command."""
+    from itertools import pairwise
+
+    files = [word for word in program if word.endswith(".py")]
+    modules = [after for word, after in pairwise(program) if word == "-m"]
+    return next(iter([*files, *(name.rpartition(".")[2] for name in modules), program[0]]))

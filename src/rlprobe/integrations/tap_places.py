@@ -1,0 +1,31 @@
+"""Where a tap records, and by which variables `rlprobe run` tells it to child processes. Standard library only."""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+RUN = "RLPROBE_TAP"  # the run's directory; set by `rlprobe run`
+TELL = "RLPROBE_TAP_TELL"  # loggers into which findings are written back, between blanks
+PROCESS = "RLPROBE_TAP_PROCESS"  # the process that `rlprobe run` became; it tells at its end what was recorded
+BOOTSTRAP = Path(__file__).parent / "bootstrap"  # the folder of the sitecustomize that starts the tap
+MOST_RUNS = 99  # recordings of one directory's name that processes beside each other make
+
+
+def default_run_dir(program: str = "") -> Path:
+    """runs/PROGRAM-DATE-TIME; a number behind it where that is taken."""
+    stem = Path(program or sys.argv[0] or "python").stem or "python"
+    base = Path("runs") / f"{stem}-{time.strftime('%Y%m%d-%H%M%S')}"
+    return next(path for path in sibling_names(base) if not path.exists())
+
+
+def sibling_names(base: Path) -> "list[Path]":
+    """The name, and the same with a number behind it."""
+    return [base, *(base.with_name(f"{base.name}-{number}") for number in range(2, MOST_RUNS + 1))]
+
+
+def environment_for(run_dir: Path, tell: "list[str]") -> dict[str, str]:
+    """The variables that start the tap in every Python process below this one."""
+    before = os.environ.get("PYTHONPATH")
+    variables = {"PYTHONPATH": os.pathsep.join(filter(None, (str(BOOTSTRAP), before))), RUN: str(run_dir.absolute())}
+    return variables | ({TELL: " ".join(tell)} if tell else {})

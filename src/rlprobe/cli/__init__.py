@@ -23,6 +23,7 @@ COMMANDS = {  # in the order of --help
     "validate": "rlprobe.cli.validate",
     "export": "rlprobe.cli.export",
     "demo": "rlprobe.cli.demo",
+    "run": "rlprobe.cli.run",
     "skill": "rlprobe.cli.skill",
 }
 WRONG_USAGE = 2  # also: input that cannot be read
@@ -87,9 +88,10 @@ def _dispatch(words: list[str]) -> int:
         raise _unknown(first)
     from rlprobe.cli.arguments import parser_of
 
-    for name in THREADS:  # what the user has set stays
-        os.environ.setdefault(name, "1")
     module = load(first)
+    if getattr(module, "COMPUTES", True):  # `run` hands its environment on to a training program
+        for name in THREADS:  # what the user has set stays
+            os.environ.setdefault(name, "1")
     given = getattr(module, "before_parsing", list)(words[1:])
     args = parser_of(first, module).parse_args(given)
     return int(args.run(args))

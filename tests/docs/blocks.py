@@ -8,6 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "bench/README.md")]
 PAGES += sorted((ROOT / "docs").rglob("*.md"))
+PAGES += sorted((ROOT / "src" / "rlprobe" / ".agents").rglob("*.md"))
 _FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w*)\n(?P<body>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
 _PATH = re.compile(r"(?:#|<!--) (?P<path>src/\S+?\.(?:py|md))(?:: (?P<where>.+?))?(?: -->)?\n")
 

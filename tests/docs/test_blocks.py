@@ -15,6 +15,7 @@ from rlprobe.cli import COMMANDS, load
 from rlprobe.cli.arguments import parser_of
 from tests.docs.blocks import PAGES, ROOT, Block, blocks, of
 
+SKILL = ROOT / "src" / "rlprobe" / ".agents" / "skills" / "rl-post-training"  # its pages name scripts from there
 TARGETS = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
 EXTRAS = set(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"])
 ANCHOR = re.compile(r"\]\((?!https?://)([^)#]+)[^)]*\)")
@@ -43,7 +44,9 @@ def _check(line: str) -> None:
         elif program == "rlprobe":
             _check_command(rest)
         elif program == "python":
-            assert _exists(rest[1]) if rest[0] == "-m" else (ROOT / rest[0]).is_file()
+            assert (
+                _exists(rest[1]) if rest[0] == "-m" else any((folder / rest[0]).is_file() for folder in (ROOT, SKILL))
+            )
         elif program == "pip":
             assert rest[0] == "install"
             assert {extra for word in rest for extra in re.findall(r"\[([\w,]+)\]", word)} <= EXTRAS

@@ -1,11 +1,15 @@
 """steps.parquet: how it is written, opened and extended.
 
 It always holds a whole prefix of the run: every frame up to the position in its COVERS key, nothing of a later one.
+A long file is extended without being encoded anew: its row groups are copied as bytes, and the new ones follow them.
 """
 
+import io
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,6 +22,9 @@ from rlprobe.recording.merging import Merged, concatenate, patch
 
 _GROUP_CELLS = 1 << 20  # cells of one row group: 8 MB of float64, so that a snapshot streams in little memory
 _GROUP_ROWS = 1 << 16
+_SMALL_GROUPS = 8  # row groups that are not full, besides one for each full one, at which a file is encoded anew
+_COPY_BYTES = 1 << 20
+_MAGIC = b"PAR1"
 __all__ = ["DAMAGE", "END", "NOTHING", "Position", "StepsFile", "covers_metadata", "parse_covers", "write_steps"]
 DAMAGE = (OSError, pa.ArrowException, ValueError, KeyError, IndexError)  # what a damaged parquet file raises
 
@@ -76,8 +83,14 @@ def covers_metadata(covers: Position) -> dict[bytes, bytes]:
     return {COVERS: b"%d:%d" % covers, b"rlprobe.format": f"{FORMAT}/{MAJOR}.{MINOR}".encode()}
 
 
-def write_steps(path: Path, old: StepsFile | None, merged: Sequence[Merged], covers: Position) -> None:
+def write_steps(
+    path: Path, old: StepsFile | None, merged: Sequence[Merged], covers: Position, *, tidy: bool = True
+) -> None:
     """Replace steps.parquet by the old rows, what arrived late for them, and the new rows.
+
+    Args:
+        path: the file; `old` is what lies there.
+        tidy: whether row groups that are not full may be put together, at the cost of encoding all rows anew.
 
     Raises:
         OSError: the disk refused; the old file is untouched.
@@ -93,19 +106,73 @@ def write_steps(path: Path, old: StepsFile | None, merged: Sequence[Merged], cov
         metadata=covers_metadata(covers),
     )
     limit = max(64, min(_GROUP_ROWS, _GROUP_CELLS // len(schema)))
+    kept = old if old is not None and _stays(old, schema, merged, limit, tidy=tidy) else None
 
     def write(temporary: Path) -> None:
-        with _writer(temporary, schema) as writer:
+        with pa.OSFile(str(temporary), "wb") as out, _writer(out, schema) as writer:
+            if kept is not None:
+                _copy_groups(path, out)
             held = NO_ROWS
-            for rows in _pieces(old, list(merged)):
+            for rows in _pieces(None if kept else old, list(merged)):
                 held = concatenate([held, rows])
                 while len(held) >= limit:
                     _write_group(writer, held.take(slice(0, limit)), schema)
                     held = held.take(slice(limit, None))
             if len(held):
                 _write_group(writer, held, schema)
+        if kept is not None:
+            _list_groups(temporary, schema, kept.file.metadata)
 
     replace_file(path, write)
+
+
+def _stays(old: StepsFile, schema: pa.Schema, merged: Sequence[Merged], limit: int, *, tidy: bool) -> bool:
+    """Whether the old row groups may go over as bytes: many rows, the same columns, nothing that came late for them."""
+    metadata = old.file.metadata
+    if metadata.num_rows <= limit or not old.file.schema_arrow.equals(schema):
+        return False
+    groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
+    full = sum(group.num_rows >= limit for group in groups)
+    if tidy and len(groups) - full > max(_SMALL_GROUPS, full):
+        return False
+    return not any(_may_hold(group, part.rows) for group in groups for part in merged if len(part.rows))
+
+
+def _may_hold(group: pq.RowGroupMetaData, late: Rows) -> bool:
+    """Whether a row group can have rows that `late`, which is of one segment and in ascending steps, has values for."""
+    step, segment = (group.column(place).statistics for place in (0, 1))  # as they stand in the schema
+    if any(each is None or not each.has_min_max for each in (step, segment)):
+        return True
+    return bool(segment.min <= late.segments[0] <= segment.max and late.steps[0] <= step.max)
+
+
+def _copy_groups(path: Path, out: pa.NativeFile) -> None:
+    """Everything of a parquet file but its footer, to the same place in a file that has the first four bytes."""
+    with path.open("rb") as source:
+        rest = _footer_at(source) - source.seek(len(_MAGIC))
+        while rest > 0 and (piece := source.read(min(rest, _COPY_BYTES))):
+            out.write(piece)
+            rest -= len(piece)
+
+
+def _footer_at(file: BinaryIO) -> int:
+    """Where the footer of a parquet file begins: its length stands before the last four bytes."""
+    tail = len(_MAGIC) + 4
+    end = file.seek(-tail, os.SEEK_END)
+    return end - int.from_bytes(file.read(4), "little")
+
+
+def _list_groups(path: Path, schema: pa.Schema, before: pq.FileMetaData) -> None:
+    """Give a file, whose footer names its last row groups only, one that names those of `before` as well."""
+    empty, footer = io.BytesIO(), io.BytesIO()
+    pq.ParquetWriter(empty, schema).close()
+    whole = pq.ParquetFile(empty).metadata
+    whole.append_row_groups(before)
+    whole.append_row_groups(pq.ParquetFile(path).metadata)
+    whole.write_metadata_file(footer)
+    with path.open("r+b") as file:
+        file.truncate(file.seek(_footer_at(file)))
+        file.write(footer.getvalue()[len(_MAGIC) :])
 
 
 def _pieces(old: StepsFile | None, merged: list[Merged]) -> Iterator[Rows]:
@@ -123,9 +190,9 @@ def _overlaps(rows: Rows, late: Rows) -> bool:
     return len(same) > 0 and bool(late.steps[0] <= same.max())
 
 
-def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+def _writer(out: pa.NativeFile, schema: pa.Schema) -> pq.ParquetWriter:
     return pq.ParquetWriter(
-        path,
+        out,
         schema,
         compression="zstd",
         compression_level=1,

@@ -100,7 +100,7 @@ def _move(root: Path, *, closing: bool, before: Position) -> int:
     if merged:
         reach = max((segment, frames[-1].sequence) for segment, frames in pending.frames.items() if frames)
         covers = max(covers, reach)
-        write_steps(path, old, merged, covers)
+        write_steps(path, old, merged, covers, tidy=not closing)
     remove_journals([file for file, position in pending.last.items() if position <= covers])
     return sum(len(part.rows) for part in merged)
 

@@ -25,6 +25,9 @@ class MemoryRecorder:
     def log_event(self, kind: str, step: int | None = None, **fields: object) -> None:
         self.events.append((kind, step, fields))
 
+    def should_stop_after(self, step: int, seconds: float = 1.0) -> bool:
+        return self.should_stop
+
     def flush(self) -> None:
         pass
 

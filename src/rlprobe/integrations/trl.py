@@ -1,4 +1,4 @@
-"""TRL in one line: `attach(trainer, run_dir)` records everything that a GRPO or RLOO trainer can show.
+"""TRL in one line: `attach(trainer, run_dir)` records everything that a trainer of TRL can show.
 
 `RlprobeCallback(run_dir)` is the lesser form for `callbacks=[...]`, which sees only what the trainer logs.
 """
@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING
 
 from rlprobe.integrations.beside import Guardian
 from rlprobe.integrations.guard import HookGuard
-from rlprobe.integrations.trl_callback import AVAILABLE, INSTALL, RlprobeCallback, SessionCallback, open_recorder
-from rlprobe.integrations.trl_settings import algorithm_of, describe
+from rlprobe.integrations.trl_callback import (
+    AVAILABLE,
+    INSTALL,
+    RlprobeCallback,
+    SessionCallback,
+    StopCallback,
+    open_recorder,
+)
+from rlprobe.integrations.trl_settings import describe
 from rlprobe.recorder.recorder import Recorder
 from rlprobe.recorder.sampling import CAPTURES, Capture
 
@@ -20,23 +27,31 @@ if TYPE_CHECKING:
 
 __all__ = ["Attachment", "RlprobeCallback", "attach"]
 
-SUPPORTED = ("grpo", "rloo")
+_NEEDED = ("train", "state", "add_callback", "accelerator", "is_world_process_zero")  # what a trainer has
 
 
 def attach(
-    trainer: object, run_dir: str | Path, *, capture: Capture = "default", halt: bool | str | Path = False
+    trainer: object,
+    run_dir: str | Path,
+    *,
+    capture: Capture = "default",
+    halt: bool | str | Path = False,
+    record_all_ranks: bool = False,
 ) -> "Attachment":
-    """Record a GRPOTrainer or RLOOTrainer of TRL into `run_dir`. Call it before `trainer.train()`.
+    """Record a trainer of TRL into `run_dir`. Call it before `trainer.train()`.
 
+    GRPO, RLOO, DPO, KTO, Online DPO and PPO with their samples (docs/trl.md); any other trainer that builds on
+    transformers.Trainer by its steps, its own metrics, gradients and weights.
     Nothing is changed in what the trainer computes: logs and weights are bit-identical with and without.
 
     Args:
-        trainer: the trainer, ready to train. On other ranks than the first nothing is recorded.
+        trainer: the trainer, ready to train.
         run_dir: directory of the recording; one that exists is continued with a new segment.
         capture: "scalars" records metrics alone; "samples" also chosen samples of each step; "tokens" those with their
             per-token arrays; "default" the same within a budget; "all" every sample with its tokens.
         halt: True starts `rlprobe watch RUN --halt` beside training: it tells what goes wrong, and asks training to
             halt where its policy allows it (docs/watching.md). A path names the doctor.toml with that policy.
+        record_all_ranks: whether other ranks than 0 record too, each its own samples and times in a folder of its own.
 
     Returns:
         The attachment; `close()` it when the run is over, or let the end of the process do it.
@@ -48,15 +63,21 @@ def attach(
     """
     if not AVAILABLE:
         raise ImportError(f"attach: expected TRL to be installed, got no transformers. Run {INSTALL}.")
-    if algorithm_of(trainer) not in SUPPORTED:
+    if any(not hasattr(trainer, name) for name in _NEEDED):
         kind = type(trainer).__name__
-        raise TypeError(f"attach: expected a GRPOTrainer or RLOOTrainer, got {kind}. Use RlprobeCallback.")
+        raise TypeError(f"attach: expected a trainer of TRL or transformers, got {kind}. Hand over the trainer itself.")
     if capture not in CAPTURES:
         raise ValueError(f"attach: expected capture to be one of {', '.join(CAPTURES)}, got {capture!r}. Choose one.")
     if getattr(trainer, "_rlprobe", None) is not None:
         raise TypeError("attach: expected a trainer without a recorder, got one that has it. Close the first one.")
     guardian = None if halt is False else Guardian(Path(run_dir), None if halt is True else Path(halt))
-    return Attachment(trainer, Path(run_dir), capture=capture, guardian=guardian)  # type: ignore[arg-type]  # the algorithm vouches for its shape
+    return Attachment(
+        trainer,  # type: ignore[arg-type]  # it has what was asked for
+        Path(run_dir),
+        capture=capture,
+        guardian=guardian,
+        record_all_ranks=record_all_ranks,
+    )
 
 
 class Attachment:
@@ -67,24 +88,36 @@ class Attachment:
     """
 
     def __init__(
-        self, trainer: "Trainer", run_dir: Path, *, capture: Capture, guardian: Guardian | None = None
+        self,
+        trainer: "Trainer",
+        run_dir: Path,
+        *,
+        capture: Capture,
+        guardian: Guardian | None = None,
+        record_all_ranks: bool = False,
     ) -> None:
         self._trainer, self._run_dir, self._capture = trainer, run_dir, capture
-        self._guardian = guardian
+        self._all_ranks = record_all_ranks
+        self._guardian = guardian if trainer.is_world_process_zero() else None
         self._guard = HookGuard(self._report)
         self.recorder: Recorder | None = None
         self._session: Session | None = None
         self._callback: object = None
         self._trained = False
-        if trainer.is_world_process_zero():
+        if record_all_ranks or trainer.is_world_process_zero():
             self._open()
+        else:
+            self._callback = StopCallback(self._new_recorder(), self._guard)
+            trainer.add_callback(self._callback)
 
     def close(self) -> None:
         """Take the hooks off and close the recording. A second call does nothing."""
         if self._session is not None:
-            self._session.hooks.wraps.undo()
-            self._trainer.remove_callback(self._callback)
+            self._session.watch.wraps.undo()
             self._session = None
+        if self._callback is not None:
+            self._trainer.remove_callback(self._callback)
+            self._callback = None
         if self.recorder is not None:
             self.recorder.close()
             self.recorder = None
@@ -105,8 +138,8 @@ class Attachment:
         trainer = self._trainer
         self.recorder = self._new_recorder()
         self._session = Session(trainer, self.recorder, self._guard, capture=self._capture)
-        self._session.hooks.install()
-        wraps = self._session.hooks.wraps
+        self._session.watch.install()
+        wraps = self._session.watch.wraps
         wraps.replace(trainer, "_rlprobe", self)
         wraps.replace(trainer, "train", self._watched_train(trainer))
         self._callback = SessionCallback(self._session, self._guard)
@@ -123,6 +156,7 @@ class Attachment:
             settings=about.settings,
             configuration=about.configuration,
             capture=self._capture,
+            record_all_ranks=self._all_ranks,
         )
 
     def _watched_train(self, trainer: "Trainer") -> object:

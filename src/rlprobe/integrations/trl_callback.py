@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from rlprobe.integrations.guard import HookGuard
-from rlprobe.integrations.trl_keys import METADATA, canonical, evaluation_name, number
+from rlprobe.integrations.trl_keys import canonical, evaluation_name, metadata_of, number
 from rlprobe.integrations.trl_settings import algorithm_of, arguments_of, model_name, settings_of
 from rlprobe.recorder.recorder import Recorder
 from rlprobe.recorder.sampling import Capture
@@ -63,9 +63,11 @@ class SessionCallback(Base):  # type: ignore[misc]  # transformers is not there 
             self._session.update_ends()
 
     def on_step_end(self, args: object, state: State, control: Control, **kwargs: object) -> None:
+        seconds = 1.0
         with self._guard("on_step_end"):
-            if self._session.step_ends(state.global_step):
-                control.should_training_stop = control.should_save = True
+            seconds = self._session.step_ends(state.global_step)
+        with self._guard("halt"):
+            halt(self._session.recorder, state.global_step, control, seconds)
 
     def on_log(self, args: object, state: State, control: Control, **kwargs: object) -> None:
         with self._guard("on_log"):
@@ -82,6 +84,17 @@ class SessionCallback(Base):  # type: ignore[misc]  # transformers is not there 
     def on_train_end(self, args: object, state: State, control: Control, **kwargs: object) -> None:
         with self._guard("on_train_end"):
             self._session.train_ends(state.global_step)
+
+
+class StopCallback(Base):  # type: ignore[misc]  # transformers is not there when types are checked
+    """For a rank that does not record: stops with the others."""
+
+    def __init__(self, recorder: Recorder, guard: HookGuard) -> None:
+        self._recorder, self._guard = recorder, guard
+
+    def on_step_end(self, args: object, state: State, control: Control, **kwargs: object) -> None:
+        with self._guard("halt"):
+            halt(self._recorder, state.global_step, control)
 
 
 class RlprobeCallback(Base):  # type: ignore[misc]  # transformers is not there when types are checked
@@ -102,25 +115,25 @@ class RlprobeCallback(Base):  # type: ignore[misc]  # transformers is not there 
             raise ImportError(f"RlprobeCallback: expected transformers to be installed. Run {INSTALL}.")
         self._run_dir = Path(run_dir)
         self._recorder: Recorder | None = None
+        self._algorithm = ""
         self._guard = HookGuard(self._report)
 
     def on_train_begin(self, args: object, state: State, control: Control, **kwargs: object) -> None:
         with self._guard("on_train_begin"):
-            if not getattr(state, "is_world_process_zero", True):
-                return
-            model = kwargs.get("model")
+            model, self._algorithm = kwargs.get("model"), algorithm_of(args)
             self._recorder = open_recorder(
                 self._run_dir,
-                algorithm=algorithm_of(args),
+                algorithm=self._algorithm,
                 model=model_name(model),
                 settings=settings_of(args, model),
                 configuration={"arguments": arguments_of(args), "capture": "callback"},
             )
             self._recorder.log_event("train_begin", step=state.global_step)
-            log.warning(
-                "rlprobe: RlprobeCallback records what the trainer logs. attach(trainer, run_dir) adds every step, "
-                "samples, gradients, weight updates and reference drift."
-            )
+            if getattr(state, "is_world_process_zero", True):
+                log.warning(
+                    "rlprobe: RlprobeCallback records what the trainer logs. attach(trainer, run_dir) adds every step, "
+                    "samples, gradients, weight updates and reference drift."
+                )
 
     def on_log(self, args: object, state: State, control: Control, **kwargs: object) -> None:
         with self._guard("on_log"):
@@ -128,15 +141,15 @@ class RlprobeCallback(Base):  # type: ignore[misc]  # transformers is not there 
             if self._recorder is None or any(key.startswith("train_") for key in logs):  # the summary at the end
                 return
             known = {
-                evaluation_name(key) if key.startswith("eval_") else canonical(key).name: number(value)
+                evaluation_name(key) if key.startswith("eval_") else canonical(key, self._algorithm).name: number(value)
                 for key, value in logs.items()
             }
             self._recorder.log_step(state.global_step, known)
 
     def on_step_end(self, args: object, state: State, control: Control, **kwargs: object) -> None:
         with self._guard("on_step_end"):
-            if self._recorder is not None and self._recorder.should_stop:
-                control.should_training_stop = control.should_save = True
+            if self._recorder is not None:
+                halt(self._recorder, state.global_step, control)
 
     def on_save(self, args: object, state: State, control: Control, **kwargs: object) -> None:
         with self._guard("on_save"):
@@ -164,8 +177,9 @@ def open_recorder(
     settings: Mapping[str, object],
     configuration: Mapping[str, object],
     capture: Capture = "default",
+    record_all_ranks: bool = False,
 ) -> Recorder:
-    """A recorder that knows how the trainer was set up."""
+    """A recorder that knows how the trainer was set up; on ranks that do not record it is a silent one."""
     return Recorder(
         run_dir,
         algorithm=algorithm,
@@ -173,9 +187,16 @@ def open_recorder(
         framework="trl",
         settings=settings,
         config=configuration,
-        metadata=METADATA,
+        metadata=metadata_of(algorithm),
         capture=capture,
+        record_all_ranks=record_all_ranks,
     )
+
+
+def halt(recorder: Recorder, step: int, control: Control, seconds: float = 1.0) -> None:
+    """Have the trainer save and stop if it is asked to; with several processes all of them after the same step."""
+    if recorder.should_stop_after(step, seconds):
+        control.should_training_stop = control.should_save = True
 
 
 def learning_rate(optimizer: object) -> float | None:

@@ -1,8 +1,8 @@
-"""What rlprobe looks at while a GRPO or RLOO trainer of TRL works.
+"""What rlprobe looks at while a GRPO or RLOO trainer of TRL, or one that subclasses them, works.
 
 Order of the calls in one step (trl 1.16, transformers 5.24): step begin, then for each micro-batch training_step (which
 prepares inputs, and so generates and scores where a rollout is due, then computes the loss), gradient clipping,
-pre-optimizer step, optimizer step, step end, log. `global_step` is one behind until step end.
+pre-optimizer step, optimizer step, step end, log.
 """
 
 import time
@@ -13,19 +13,19 @@ import torch
 from torch import Tensor
 
 from rlprobe.integrations.guard import HookGuard
+from rlprobe.integrations.trl_groups import group_samples, group_step_metrics
 from rlprobe.integrations.trl_loss import Policy, entropy_coefficient, level_of, loss_inputs, loss_terms
 from rlprobe.integrations.trl_rollout import Rollout, Scored, rules_of
-from rlprobe.integrations.trl_settings import algorithm_of
 from rlprobe.integrations.trl_step import StepRecord
 from rlprobe.integrations.trl_tokens import loss_pass
 from rlprobe.integrations.trl_trainer import Trainer
-from rlprobe.integrations.trl_weights import bad_gradients
-from rlprobe.integrations.trl_wrapping import RewardWatch, Wraps, watched
+from rlprobe.integrations.trl_watch import Part, Watch
+from rlprobe.integrations.trl_wrapping import RewardWatch, watched
 
 INDEX = "rlprobe_index"  # an extra tensor in the trainer's batch; TRL shuffles and splits it with the rest
 
 
-class Hooks:
+class Hooks(Watch):
     """Looks on at one trainer and collects the current step.
 
     Args:
@@ -35,13 +35,11 @@ class Hooks:
     """
 
     def __init__(self, trainer: Trainer, guard: HookGuard, *, with_tokens: bool) -> None:
-        self.trainer, self.guard, self.with_tokens = trainer, guard, with_tokens
-        self.rloo = algorithm_of(trainer) == "rloo"
-        self.step = StepRecord(number=1, started=time.perf_counter())
+        super().__init__(trainer, guard, with_tokens=with_tokens)
+        self.rloo = self.algorithm == "rloo"
         self.rollout: Rollout | None = None
         self.evaluations: list[Rollout] = []
         self.rollouts = 0
-        self.wraps = Wraps(guard)
         self.rules = rules_of(trainer)
         self._watch = RewardWatch()
         self._phase = ""
@@ -65,22 +63,25 @@ class Hooks:
         around(trainer, "_calculate_rewards", before=self.rewards_begin, after=self.rewarded)
         around(trainer, "_get_per_token_logps_and_entropies", after=self.scored_tokens)
         around(trainer, "_compute_loss", before=self.loss_begins, after=self.loss_computed)
-        around(trainer, "training_step", after=self.micro_batch_done)
-        self._watch_clipping()
-
-    @property
-    def training(self) -> bool:
-        """Whether the trainer trains; otherwise it evaluates."""
-        return bool(self.trainer.model.training)
+        super().install()
 
     @property
     def whole_sequences(self) -> bool:
         """Whether one importance ratio is of a whole sequence."""
         return level_of(self.trainer) != "token"
 
-    def clock(self, *_: object, **__: object) -> float:
-        """Seconds of a clock that only goes on."""
-        return time.perf_counter()
+    def metrics(self, record: StepRecord, raw: dict[str, float]) -> dict[str, float]:
+        """Everything that is known of a step, what was computed from all samples over what the trainer sums up."""
+        return group_step_metrics(self, record, raw)
+
+    def samples(self, record: StepRecord) -> list[Part]:
+        """The samples that the step generated, whole rollouts at once, with what its loss knows of them."""
+        return group_samples(self, record)
+
+    def evaluated(self) -> list[Part]:
+        """The samples of the evaluation that is over."""
+        rollouts, self.evaluations = self.evaluations, []
+        return [each.rows() for each in rollouts]
 
     def rollout_begins(self, *_: object, **__: object) -> float:
         """A rollout begins: forget what the last one left."""
@@ -114,7 +115,8 @@ class Hooks:
             prompts=list(prompts),
             completions=list(completions),
             token_ids=token_ids,
-            rewards=result.detach()[self._local(len(prompts))].float().cpu().double().numpy(),
+            everyone=result.detach().float().cpu().double().numpy(),
+            first=self._first(len(prompts)),
             received={name: texts for name, texts in watch.received.items() if len(texts) == len(prompts)},
             missing={name: flags for name, flags in watch.missing.items() if len(flags) == len(prompts)},
             seconds=watch.seconds,
@@ -171,44 +173,6 @@ class Hooks:
         self.step.separable &= separable
         self.step.passes.append((self.rollout if found.index is not None else None, result))
 
-    def micro_batch_done(self, _: object, loss: Tensor, *__: object, **___: object) -> None:
-        """One micro-batch is through; the trainer adds up exactly these numbers."""
-        self.step.losses.append(loss)
-
-    def _watch_clipping(self) -> None:
-        """Look at the gradients before they are clipped: afterwards a NaN norm has made all of them NaN."""
-        accelerator = self.trainer.accelerator
-        original, guard = accelerator.clip_grad_norm_, self.guard
-
-        def clip_grad_norm_(parameters: object, *args: object, **kwargs: object) -> object:
-            given = [parameters] if isinstance(parameters, Tensor) else list(parameters)  # type: ignore[call-overload]  # a generator is used up by looking
-            with guard("before clip_grad_norm_"):
-                self.gradients(given)
-            norm = original(given, *args, **kwargs)
-            with guard("after clip_grad_norm_"):
-                self.clipped(norm)
-            return norm
-
-        self.wraps.replace(accelerator, "clip_grad_norm_", clip_grad_norm_)
-
-    def gradients(self, parameters: Sequence[Tensor]) -> None:
-        """Count the gradient tensors that are not finite."""
-        self.step.facts["grad_nonfinite_count"] = float(bad_gradients(parameters))
-
-    def clipped(self, norm: object) -> None:
-        """The norm before clipping, which the trainer logs only now and then."""
-        if norm is not None:
-            self.step.facts["grad_norm"] = float(norm)  # type: ignore[arg-type]  # a tensor of one element
-
-    def _spend(self, phase: str, started: float) -> None:
-        if self.training:
-            self.step.spend(phase, time.perf_counter() - started)
-
-    def _local(self, count: int) -> slice:
-        """This rank's samples among every rank's."""
-        rank = int(self.trainer.accelerator.process_index)
-        return slice(rank * count, (rank + 1) * count)
-
     def _read(self, scored: Scored, out: dict[str, object]) -> Rollout:
         trainer, advantages, mask = self.trainer, out["advantages"], out["prompt_mask"]
         assert isinstance(advantages, Tensor)
@@ -223,7 +187,7 @@ class Hooks:
             size=int(trainer.num_generations_eval if evaluating else trainer.num_generations),
             scored=scored,
             rules=self.rules,
-            decoded=self._decode(scored.token_ids),
+            decoded=self.decode(scored.token_ids),
             advantages=host if host.ndim == 1 else host.mean(axis=1),
             prompt_tokens=mask.sum(-1).cpu().double().numpy(),
         )
@@ -244,15 +208,10 @@ class Hooks:
             with torch.no_grad():
                 rollout.scoring = loss_pass(found, {}, with_tokens=self.with_tokens)
 
-    def _decode(self, token_ids: Sequence[Sequence[int]]) -> list[str]:
-        """Texts of the generated ids, by the tokenizer's class: what was put on the instance does not reach it."""
-        tokenizer = getattr(self.trainer, "_tokenizer", None) or self.trainer.processing_class
-        decode = getattr(type(tokenizer), "batch_decode")  # noqa: B009  # the class's own, past the instance
-        return list(decode(tokenizer, [list(ids) for ids in token_ids], skip_special_tokens=True))
-
     def _read_logs(self, rollout: Rollout) -> None:
         """The trainer's own table of the rollout, whose last rows are every rank's samples in generation order."""
-        logs, here = self.trainer._logs, self._local(len(rollout))
+        logs, first = self.trainer._logs, rollout.scored.first
+        here = slice(first, first + len(rollout))
         total = len(rollout) * int(self.trainer.accelerator.num_processes)
         advantages = list(logs["advantages"])[-total:]
         if len(advantages) == total:
@@ -280,8 +239,3 @@ class Hooks:
         if beta and self._old is not None and self._reference is not None:
             kl = torch.where(mask.bool(), self._old - self._reference, 0.0).sum(-1)
             rollout.penalty = (beta * kl).float().cpu().double().numpy()
-
-
-def added_up(losses: Sequence[Tensor]) -> float:
-    """The step's loss as the trainer adds it up, NaN and infinities kept."""
-    return float(torch.stack([loss.detach().float().reshape(()) for loss in losses]).sum())

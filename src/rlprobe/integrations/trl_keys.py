@@ -1,4 +1,4 @@
-"""What TRL's GRPOTrainer and RLOOTrainer call a metric, and its canonical name."""
+"""What TRL's trainers call a metric, and its canonical name."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -25,6 +25,9 @@ METADATA: Mapping[str, Metadata] = {
 }
 
 _COMPONENT = re.compile(r"(?P<set>.+_)?rewards/(?P<function>.+)/mean")
+_ACCURACIES = re.compile(r"(?P<set>.+_)?rewards/accuracies")
+_SEQUENCE = Metadata(unit="nats/sequence", estimator="k1", pair="policy/reference", per="sequence")
+_SAMPLED = Metadata(unit="nats/token", estimator="k1", pair="policy/reference", per="token")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +70,68 @@ KEYS: Mapping[str, Key] = {
 }
 
 
-def canonical(key: str) -> Key:
+_PREFERENCES: Mapping[str, Key] = {
+    "rewards/chosen": Key("chosen_reward_mean"),
+    "rewards/rejected": Key("rejected_reward_mean"),
+    "rewards/margins": Key("preference_margin_mean"),
+    "rewards/accuracies": Key("preference_accuracy_fraction"),
+    "logps/chosen": Key("chosen_logprob_mean"),
+    "logps/rejected": Key("rejected_logprob_mean"),
+    "kl": Key("trl/kl"),  # KTO's: of mismatched pairs, a sequence, never below 0
+}
+_ONLINE: Mapping[str, Key] = {
+    **_PREFERENCES,
+    "objective/scores": Key("reward_mean"),
+    "objective/rlhf_reward": Key("reward_with_kl_mean"),
+    "beta": Key("kl_coefficient", "last"),
+    "val/contain_eos_token": Key("trl/contain_eos_token"),  # recorded from the samples as truncated_fraction
+}
+_PPO: Mapping[str, Key] = {
+    "objective/scores": Key("reward_mean"),
+    "objective/rlhf_reward": Key("reward_with_kl_mean"),
+    "policy/approxkl_avg": Key("kl_old_mean"),
+    "policy/clipfrac_avg": Key("clip_fraction"),
+    "policy/entropy_avg": Key("entropy_mean"),
+    "loss/policy_avg": Key("policy_loss"),
+    "loss/value_avg": Key("value_loss"),
+    "val/clipfrac_avg": Key("value_clip_fraction"),
+    "val/ratio": Key("ratio_mean"),
+    "lr": Key("learning_rate", "last"),
+    "episode": Key("episode", "last"),
+}
+# What keys mean in one kind of trainer; they go over KEYS.
+KEYS_OF: Mapping[str, Mapping[str, Key]] = {
+    **dict.fromkeys(("dpo", "kto", "cpo", "orpo", "tpo"), _PREFERENCES),
+    **dict.fromkeys(("online_dpo", "xpo", "nash_md"), _ONLINE),
+    "ppo": _PPO,
+    "reward": {"accuracy": Key("preference_accuracy_fraction"), "margin": Key("preference_margin_mean")},
+}
+_METADATA_OF: Mapping[str, Mapping[str, Metadata]] = {
+    **{each: {"kl_mean": _SAMPLED, "objective/kl": _SEQUENCE} for each in ("online_dpo", "xpo", "nash_md")},
+    "kto": {
+        "trl/kl": Metadata(unit="nats/sequence", estimator="k1", pair="policy/reference", per="sequence", key="kl")
+    },
+    "ppo": {
+        "kl_mean": _SAMPLED,
+        "objective/kl": _SEQUENCE,
+        "kl_old_mean": Metadata(unit="nats/token", estimator="k2", pair="policy/old", per="token"),
+    },
+}
+
+
+def metadata_of(algorithm: str) -> Mapping[str, Metadata]:
+    """What is known of the columns that a trainer of this algorithm makes."""
+    return (
+        METADATA
+        if algorithm in ("grpo", "rloo")
+        else {"tokens_per_second": METADATA["tokens_per_second"]} | (dict(_METADATA_OF.get(algorithm, {})))
+    )
+
+
+def canonical(key: str, algorithm: str = "grpo") -> Key:
     """The canonical name of one key of a training log; unknown keys keep their own."""
-    if (known := KEYS.get(key)) is not None:
+    known = KEYS_OF.get(algorithm, {}).get(key) or KEYS.get(key)
+    if known is not None:
         return known
     parts = key.split("/")
     if parts[0] == "rewards" and len(parts) >= 3 and parts[-1] in ("mean", "std"):
@@ -83,6 +145,8 @@ def evaluation_name(key: str) -> str:
     With several evaluation sets TRL writes `eval_SET_reward` and `eval_SET_rewards/FUNCTION/mean`.
     """
     bare = key.removeprefix("eval_")
+    if (accuracies := _ACCURACIES.fullmatch(bare)) is not None:
+        return f"evaluation_score/{accuracies['set'] or ''}preference_accuracy"
     if (component := _COMPONENT.fullmatch(bare)) is not None:
         return f"evaluation_score/{component['set'] or ''}{component['function']}"
     score = bare == "reward" or (bare.endswith("_reward") and "/" not in bare)
@@ -99,5 +163,8 @@ def fold(values: Sequence[float], how: Fold) -> float:
 
 
 def number(value: object) -> float:
-    """A logged value as a float: TRL logs None where every value was NaN."""
+    """A logged value as a float: TRL logs None where every value was NaN, and pairs of a sum and its count."""
+    if isinstance(value, tuple):
+        top, bottom = value
+        return float(top) / float(bottom) if bottom else float("nan")
     return float("nan") if value is None else float(value)  # type: ignore[arg-type]  # what cannot be a float raises, the guard catches

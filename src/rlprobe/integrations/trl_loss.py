@@ -1,5 +1,6 @@
 """What a TRL trainer's loss works on, and the terms that it adds up."""
 
+import math
 from collections.abc import Mapping
 
 from torch import Tensor
@@ -9,6 +10,20 @@ from rlprobe.integrations.trl_tokens import LossInputs, Normalizer, kl_term
 from rlprobe.integrations.trl_trainer import Trainer
 
 Policy = tuple[Tensor, Tensor | None, Tensor | None]  # log-probs (B, T), entropies (B, T), auxiliary loss ()
+
+
+def loss_of(trainer: Trainer) -> str:
+    """Whose loss the trainer computes: "GRPOTrainer", "RLOOTrainer", "GMPOTrainer", or "" for one of the user's own."""
+    owner = next((kind.__name__ for kind in type(trainer).__mro__ if "_compute_loss" in vars(kind)), "")
+    return owner if owner in ("GRPOTrainer", "RLOOTrainer", "GMPOTrainer") else ""
+
+
+def clip_range(trainer: Trainer) -> tuple[float, float]:
+    """How far below and above 1 the ratio may go before its gradient is cut; infinitely where that is not known."""
+    low, high = float(trainer.epsilon_low), float(trainer.epsilon_high)
+    if loss_of(trainer) == "GMPOTrainer":  # its range is of the logarithm
+        return 1 - math.exp(-low), math.exp(high) - 1
+    return (low, high) if loss_of(trainer) else (math.inf, math.inf)
 
 
 def level_of(trainer: Trainer) -> str:
@@ -29,6 +44,7 @@ def loss_inputs(
 ) -> LossInputs:
     """The tensors of one loss call, detached."""
     mask = inputs["completion_mask"]
+    low, high = clip_range(trainer)
     return LossInputs(
         logprobs=policy[0].detach(),
         entropies=None if policy[1] is None else policy[1].detach(),
@@ -39,8 +55,8 @@ def loss_inputs(
         sampler=inputs.get("sampling_per_token_logps"),
         index=index,
         level=level_of(trainer),
-        clip_low=float(trainer.epsilon_low),
-        clip_high=float(trainer.epsilon_high),
+        clip_low=low,
+        clip_high=high,
     )
 
 
@@ -58,13 +74,16 @@ def loss_terms(
     """
     terms: dict[str, Tensor] = {}
     if algorithm_of(trainer) == "rloo":
-        return terms, auxiliary is None
+        return terms, auxiliary is None and bool(loss_of(trainer))
+    if not loss_of(trainer):
+        return terms, False
+    geometric = loss_of(trainer) == "GMPOTrainer"
     accumulation = float(trainer.current_gradient_accumulation_steps)
     kl = kl_term(
         found,
-        loss_type=trainer.loss_type,
+        loss_type="grpo" if geometric else trainer.loss_type,
         beta=float(trainer.beta),
-        corrected=bool(getattr(trainer.args, "use_bias_correction_kl", False)),
+        corrected=bool(getattr(trainer.args, "use_bias_correction_kl", False)) and not geometric,
         norm=_normalizer(trainer, inputs, accumulation),
     )
     if kl is not None:

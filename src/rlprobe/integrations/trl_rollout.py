@@ -3,13 +3,12 @@
 Statistics of groups and texts are not computed here: the recorder derives them from the rows, apart from training.
 """
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from rlprobe.integrations.trl_texts import as_json, mismatched, received_text, shown
+from rlprobe.integrations.trl_texts import as_json, digest, mismatched, received_text, shown, sizes
 from rlprobe.integrations.trl_tokens import LossPass
 from rlprobe.integrations.trl_trainer import Trainer
 from rlprobe.recording.run import BoolArray, FloatArray
@@ -25,7 +24,8 @@ class Scored:
     Attributes:
         prompts, completions: as handed to the reward phase, one a local sample.
         token_ids: generated token ids, one list a local sample.
-        rewards: (n, functions) of the local samples; NaN where a function gave none.
+        everyone: (samples of every rank, functions) rewards; NaN where a function gave none.
+        first: row of the first local sample among them.
         received: reward function -> the completions that it really received.
         missing: reward function -> (n,) whether it returned None; of the functions that were watched.
         seconds: reward function -> seconds that it took.
@@ -34,10 +34,21 @@ class Scored:
     prompts: Sequence[object]
     completions: Sequence[object]
     token_ids: Sequence[Sequence[int]]
-    rewards: FloatArray
+    everyone: FloatArray
+    first: int = 0
     received: Mapping[str, Sequence[object]] = field(default_factory=dict)
     missing: Mapping[str, BoolArray] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def local(self) -> slice:
+        """The local samples among every rank's."""
+        return slice(self.first, self.first + len(self.prompts))
+
+    @property
+    def rewards(self) -> FloatArray:
+        """(n, functions) rewards of the local samples."""
+        return self.everyone[self.local]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +81,7 @@ class Rollout:
         number: counts rollouts of the session.
         step: step in which it was generated.
         split: "train" or "evaluation".
-        size: samples a group; sample i belongs to group i // size.
+        size: samples a group; sample i of every rank's belongs to group i // size.
         scored: the reward phase.
         rules: the trainer's set-up.
         decoded: texts of the token ids, decoded apart from the trainer.
@@ -125,16 +136,21 @@ class Rollout:
     def centred(self) -> FloatArray:
         """(n,) what the trainer centres in each group to get advantages; 0 where the rest is rounding.
 
-        Samples of a group that lies on several ranks, and samples without a reward, are NaN.
+        NaN for samples without a reward, and for those of a group of which another rank holds what is needed.
         """
-        whole = len(self) // self.size * self.size
         rewards = self._centring_rewards()
+        whole = len(rewards) // self.size * self.size
         groups = rewards[:whole].reshape(-1, self.size)
         known = ~np.isnan(groups)
         mean = np.nansum(groups, axis=1, keepdims=True) / np.maximum(known.sum(axis=1, keepdims=True), 1)
-        out = np.full(len(self), np.nan)
+        if self.penalty is not None:  # known of the local samples alone
+            here = np.zeros(len(rewards), dtype=bool)
+            here[self.scored.local] = True
+            mean[~here[:whole].reshape(-1, self.size).all(axis=1)] = np.nan
+        out = np.full(len(rewards), np.nan)
         out[:whole] = (groups - mean).ravel()
-        return np.where(np.abs(out) <= ROUNDING * np.nanmax(np.abs(rewards), initial=1.0), 0.0, out)
+        rounding = ROUNDING * np.nanmax(np.abs(rewards), initial=1.0)
+        return np.where(np.abs(out) <= rounding, 0.0, out)[self.scored.local]
 
     def rows(self) -> dict[str, list[object]]:
         """Sample columns of every sample, without what only the loss knows."""
@@ -143,8 +159,9 @@ class Rollout:
         out: dict[str, list[object]] = {
             "split": [self.split] * count,
             "generation": [str(number)] * count,
-            "group": [f"{number}/{row // self.size}" for row in range(count)],
-            "sample": list(range(count)),
+            "group": [f"{number}/{(scored.first + row) // self.size}" for row in range(count)],
+            "group_size": [self.size] * count,
+            "sample": list(range(scored.first, scored.first + count)),
             "prompt": [shown(prompt) for prompt in scored.prompts],
             "completion": list(self.decoded),
             "reward": self._totals_or_none(),
@@ -155,10 +172,12 @@ class Rollout:
             "truncated": [stop in ("length", "other") for stop in stops],
             "repetition": [repetition(ids) for ids in scored.token_ids],
         }
-        out["prompt_id"] = [hashlib.sha256(str(text).encode()).hexdigest()[:16] for text in out["prompt"]]
+        out["prompt_id"] = [digest(str(text)) for text in out["prompt"]]
         if not all(isinstance(prompt, str) for prompt in scored.prompts):
             out["prompt_messages"] = [as_json(prompt) for prompt in scored.prompts]
             out["completion_messages"] = [as_json(completion) for completion in scored.completions]
+            if any(images := [sizes(prompt) for prompt in scored.prompts]):
+                out["images"] = list(images)
         for place, name in enumerate(self.rules.names):
             missing = scored.missing.get(name, np.zeros(count, dtype=bool))
             values = zip(scored.rewards[:, place].tolist(), missing, strict=True)
@@ -194,15 +213,20 @@ class Rollout:
         return self._totals() if limits is None else np.clip(self._totals(), *limits)
 
     def _centring_rewards(self) -> FloatArray:
-        """(n,) the total, the total less RLOO's KL, or the sum of parts that were normalised in their group."""
+        """(every rank's samples,) the total, the total less RLOO's KL, or the sum of parts normalised in their group.
+
+        NaN for what only another rank knows.
+        """
+        everyone, weights = self.scored.everyone, self.rules.weights
         if self.penalty is not None:
-            return self._clipped() - self.penalty
-        whole = len(self) // self.size * self.size
-        if not self.rules.normalize_each or whole < len(self):
-            return self._totals()
-        parts = self.scored.rewards.reshape(-1, self.size, len(self.rules.names))
+            out = np.full(len(everyone), np.nan)
+            out[self.scored.local] = self._clipped() - self.penalty
+            return out
+        if not self.rules.normalize_each or len(everyone) % self.size:
+            return _weighted(everyone, weights)
+        parts = everyone.reshape(-1, self.size, len(self.rules.names))
         mean, std = np.nanmean(parts, axis=1, keepdims=True), np.nanstd(parts, axis=1, ddof=1, keepdims=True)
-        return _weighted(((parts - mean) / (std + 1e-4)).reshape(len(self), -1), self.rules.weights)
+        return _weighted(((parts - mean) / (std + 1e-4)).reshape(len(everyone), -1), weights)
 
     def _stop_reason(self, ids: Sequence[int]) -> str:
         last = ids[-1] if len(ids) else None

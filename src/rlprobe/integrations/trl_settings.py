@@ -5,7 +5,28 @@ from dataclasses import dataclass
 
 from rlprobe.recording.settings import SETTINGS
 
-_ALGORITHMS = {"GRPOTrainer": "grpo", "RLOOTrainer": "rloo", "DPOTrainer": "dpo", "OnlineDPOTrainer": "online_dpo"}
+_ALGORITHMS = {
+    "GRPOTrainer": "grpo",
+    "RLOOTrainer": "rloo",
+    "DPOTrainer": "dpo",
+    "OnlineDPOTrainer": "online_dpo",
+    "XPOTrainer": "xpo",
+    "NashMDTrainer": "nash_md",
+    "KTOTrainer": "kto",
+    "CPOTrainer": "cpo",
+    "ORPOTrainer": "orpo",
+    "TPOTrainer": "tpo",
+    "PPOTrainer": "ppo",
+    "RewardTrainer": "reward",
+    "GKDTrainer": "gkd",
+    "GOLDTrainer": "gold",
+    "SFTTrainer": "sft",
+    "AsyncGRPOTrainer": "async_grpo",
+    "A2POTrainer": "a2po",
+    "SDPOTrainer": "sdpo",
+    "SDFTTrainer": "sdft",
+    "DistillationTrainer": "distillation",
+}
 _ALGORITHMS |= {f"{name.removesuffix('Trainer')}Config": algorithm for name, algorithm in _ALGORITHMS.items()}
 
 

@@ -1,5 +1,6 @@
 """Prompts and completions as text, and whether a reward function received what was generated."""
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 
@@ -19,7 +20,20 @@ def as_json(content: object) -> str | None:
     """Messages as JSON; None for plain text."""
     if content is None or isinstance(content, str):
         return None
-    return json.dumps(content, ensure_ascii=False, default=lambda value: f"<{type(value).__name__}>")
+    return json.dumps(content, ensure_ascii=False, default=_named)
+
+
+def digest(text: str) -> str:
+    """The first 16 hex digits of the SHA-256 of a prompt."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def sizes(messages: object) -> str:
+    """Widths and heights of the images in a prompt's messages, "640x480 32x32"; "" where there are none."""
+    if not isinstance(messages, Sequence) or isinstance(messages, str):
+        return ""
+    parts = [part for message in messages if isinstance(message, Mapping) for part in _parts(message.get("content"))]
+    return " ".join(_size(part.get("image")) for part in parts if part.get("type") == "image")
 
 
 def received_text(content: object) -> str:
@@ -46,6 +60,22 @@ def mismatched(received: object, decoded: str) -> bool:
         return any(piece and piece not in decoded for piece in pieces)
     parsed = any(set(message) - {"role", "content"} for message in own)
     return bool(decoded.strip()) and not parsed
+
+
+def _named(value: object) -> str:
+    """A foreign object by its kind, an image with its size; its content is never copied."""
+    size = _size(value)
+    return f"<{type(value).__name__}{' ' if size else ''}{size}>"
+
+
+def _size(image: object) -> str:
+    size = getattr(image, "size", None)
+    return f"{size[0]}x{size[1]}" if isinstance(size, tuple) and len(size) == 2 else ""
+
+
+def _parts(content: object) -> list[Mapping[str, object]]:
+    whole = content if isinstance(content, Sequence) and not isinstance(content, str) else ()
+    return [part for part in whole if isinstance(part, Mapping)]
 
 
 def _content(content: object) -> str:

@@ -1,4 +1,4 @@
-"""The attributes of a TRL trainer that rlprobe reads, all of them in trl 1.16's GRPOTrainer and RLOOTrainer.
+"""The attributes of a TRL trainer that rlprobe reads: in trl 1.16 those of GRPOTrainer and RLOOTrainer.
 
 Names with an underscore are private to TRL; the hooks live with their absence where they can.
 """
@@ -33,6 +33,7 @@ class Accelerator(Protocol):
     num_processes: int
     process_index: int
     optimizer_step_was_skipped: bool
+    sync_gradients: bool
 
     def clip_grad_norm_(self, parameters: object, *args: object, **kwargs: object) -> object: ...
 
@@ -52,6 +53,7 @@ class Trainer(Protocol):
     model: Module
     ref_model: Module | None
     accelerator: Accelerator
+    optimizer: object  # there while it trains; PPOTrainer's from the start
     processing_class: object
     beta: float
     epsilon_low: float

@@ -20,12 +20,13 @@ class RewardWatch:
 
     def __init__(self) -> None:
         self.received: dict[str, list[object]] = {}
+        self.rewards: dict[str, list[object]] = {}
         self.missing: dict[str, BoolArray] = {}
         self.seconds: dict[str, float] = {}
 
     def clear(self) -> None:
         """Forget the last rollout."""
-        self.received, self.missing, self.seconds = {}, {}, {}
+        self.received, self.rewards, self.missing, self.seconds = {}, {}, {}, {}
 
     def called(self, name: str, completions: object) -> None:
         """Keep what the function was handed: a copy of the list, since functions may change it."""
@@ -33,9 +34,10 @@ class RewardWatch:
             self.received[name] = list(completions)
 
     def returned(self, name: str, rewards: object, seconds: float) -> None:
-        """Keep which samples got None, and the time it took."""
+        """Keep what it gave, which samples got None, and the time it took."""
         self.seconds[name] = seconds
         if isinstance(rewards, list | tuple):
+            self.rewards[name] = list(rewards)
             self.missing[name] = np.array([reward is None for reward in rewards], dtype=bool)
 
 

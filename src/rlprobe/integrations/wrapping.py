@@ -53,6 +53,16 @@ class Wraps:
         setattr(owner, name, value)
         self._undo.append(lambda: setattr(owner, name, old) if had else delattr(owner, name))
 
+    def listen(self, module: object, hook: Callable[[object, object, object], None]) -> None:
+        """Call `hook(module, inputs, output)` after each forward pass of a torch module."""
+        guard = self._guard
+
+        def heard(it: object, inputs: object, output: object) -> None:
+            with guard("after forward"):
+                hook(it, inputs, output)
+
+        self._undo.append(module.register_forward_hook(heard).remove)  # type: ignore[attr-defined]  # torch is not there when types are checked
+
     def undo(self) -> None:
         """Put every original back."""
         while self._undo:

@@ -1,11 +1,12 @@
 """A guardian's request that training stop, read from control.json."""
 
+import contextlib
 import json
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rlprobe.recording.layout import CONTROL
+from rlprobe.recording.layout import CONTROL, STOP
 
 LOOK_EVERY = 0.5  # seconds between two looks at the file
 _MAX_BYTES = 1 << 20
@@ -51,7 +52,7 @@ class HaltRequest:
 
 def set_aside(root: Path, segment: int) -> None:
     """Rename a request that was meant for an earlier segment, so that it does not stop this one."""
-    try:
+    with contextlib.suppress(OSError):
+        (root / STOP).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
         (root / CONTROL).rename(root / f"control-{segment - 1:04d}.json")
-    except OSError:
-        return

@@ -19,7 +19,7 @@ from rlprobe.recorder.halting import HaltRequest, set_aside
 from rlprobe.recorder.items import EventItem, ManifestItem, Row, SamplesItem, StepItem
 from rlprobe.recorder.opening import Opened, RecorderError, RunInUse, open_directory
 from rlprobe.recorder.ownership import held_metrics, owned_rows, size_of_rows
-from rlprobe.recorder.ranks import current_rank, world_size
+from rlprobe.recorder.ranks import CommonStop, current_rank, world_size
 from rlprobe.recorder.sample_rows import CaptureText
 from rlprobe.recorder.sampling import CAPTURES, Capture, SamplePolicy
 from rlprobe.recorder.session import Session
@@ -85,6 +85,7 @@ class Recorder:
         self.rank = current_rank()
         self.errors = 0
         self._halt = HaltRequest(self.run_dir)
+        self._stop = CommonStop.of(self.run_dir, processes=world_size(), first=self.rank == 0)
         self._end: State = "closed"
         self._inert = self.rank != 0 and not record_all_ranks
         self._worker: Worker | None = None
@@ -98,6 +99,7 @@ class Recorder:
             "capture_text": capture_text,
             "max_bytes": max_bytes,
             "ranks": world_size(),
+            "all_ranks": record_all_ranks,
         }
         try:
             self._worker = self._start(facts, options, SamplePolicy(capture=capture, max_bytes=max_bytes), bounds)
@@ -113,7 +115,7 @@ class Recorder:
         self, facts: Mapping[str, object], options: dict[str, object], policy: SamplePolicy, bounds: Bounds | None
     ) -> Worker:
         opened = self._opened
-        if opened.segment > 0:
+        if opened.segment > 0 and self.rank == 0:
             set_aside(self.run_dir, opened.segment)
         document = _new_document(opened, {**options, "rank": self.rank})
         _learn(document, facts)
@@ -221,6 +223,22 @@ class Recorder:
             self.log_event("halt", None, **{**self._halt.fields, "reason": self._halt.reason})
             log.warning("rlprobe: training is asked to halt: %s", self._halt.told)
         return asked
+
+    def should_stop_after(self, step: int, seconds: float = 1.0) -> bool:
+        """Whether training stops after this step: in every process of the run after the same one.
+
+        Ask it on every rank at the end of each step, also on those that do not record.
+
+        Args:
+            step: the step that just ended.
+            seconds: how long a step takes, so that a halt is named far enough ahead for other hosts to see it.
+        """
+        try:
+            asked = self.rank == 0 and self.should_stop
+            return self._stop.due(step, seconds, asked=asked, wished=self._halt.fields.get("after_step"))
+        except Exception as error:
+            self._failed("should_stop_after", error)
+            return False
 
     @property
     def stop_reason(self) -> str:

@@ -16,11 +16,13 @@ SAMPLES = "samples"
 EVENTS = "events.jsonl"
 JOURNAL = "journal"
 CONTROL = "control.json"
+STOP = "stop.json"  # rank 0 of a run of several processes: the step after which all of them stop
 LOCK = "lock"  # held with flock(2) by the writing process for as long as it may write
 TEMPORARY = ".tmp"  # suffix of a file that is not yet whole; readers ignore it
 
 FILE_MODE, DIRECTORY_MODE = 0o600, 0o700
 COVERS = b"rlprobe.covers"  # parquet key: "SEGMENT:SEQUENCE", the last frame whose content the file holds
+CHECK = b"rlprobe.check"  # parquet key: CRC-32, in decimal, of COVERS and the columns' names, each behind a zero byte
 FRAME_HEADER = 8  # bytes: u32 payload length, u32 crc32 of the payload, both little-endian
 MAX_FRAME = 1 << 28  # bytes; a longer length is damage
 

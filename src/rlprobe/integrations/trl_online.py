@@ -1,0 +1,213 @@
+"""What rlprobe looks at while a trainer that prefers one of two own completions works: Online DPO, XPO, Nash-MD.
+
+One training_step generates two completions a prompt, scores them, and learns from the pair. Completion i and i + B
+belong to prompt i of B.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from torch import Tensor
+
+from rlprobe.integrations.trl_rollout import repetition
+from rlprobe.integrations.trl_step import StepRecord
+from rlprobe.integrations.trl_texts import as_json, digest, mismatched, received_text, shown
+from rlprobe.integrations.trl_watch import Part, Watch
+from rlprobe.integrations.trl_wrapping import RewardWatch, watched
+
+
+@dataclass(slots=True, kw_only=True)
+class _Turn:
+    """One training_step: 2B completions of B prompts, arrays (2B, T)."""
+
+    prompts: Sequence[object]
+    completions: Sequence[object]
+    ids: Sequence[Sequence[int]]
+    rewards: np.ndarray
+    watch: RewardWatch
+    mask: np.ndarray | None = None
+    prompt_tokens: np.ndarray | None = None
+    passes: list[np.ndarray] = field(default_factory=list)  # log-probs of the policy, then of the reference
+
+
+class OnlineWatch(Watch):
+    """Looks on at an OnlineDPOTrainer."""
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]  # those of Watch
+        self._turns: list[_Turn] = []
+        self._passes: list[np.ndarray] = []
+        self._masks: tuple[np.ndarray, np.ndarray] | None = None
+        self._rewards = RewardWatch()
+        self._names: list[str] = []
+        self._eos = frozenset(int(each) for each in self._eos_ids())
+
+    def install(self) -> None:
+        """Put the wrappers on the trainer instance."""
+        trainer, around = self.trainer, self.wraps.around
+        functions = getattr(trainer, "reward_funcs", None) or []
+        names = [str(getattr(each, "__name__", type(each).__name__)) for each in functions]
+        self._names = names
+        if functions:
+            wrapped = [
+                watched(each, name, self._rewards, self.guard) for each, name in zip(functions, names, strict=True)
+            ]
+            self.wraps.replace(trainer, "reward_funcs", wrapped)
+        around(trainer, "_generate", before=self.turn_begins, after=self.generated)
+        around(trainer, "_forward", after=self.forwarded)
+        around(trainer, "_calculate_rewards_from_functions", before=self.rewards_begin, after=self.rewarded)
+        super().install()
+
+    def turn_begins(self, *_: object, **__: object) -> float:
+        """Generation begins: forget the last turn."""
+        self._passes, self._masks = [], None
+        return time.perf_counter()
+
+    def generated(self, started: float, *_: object, **__: object) -> None:
+        """The completions are there."""
+        self._spend("generation_seconds", started)
+
+    def forwarded(
+        self,
+        _: object,
+        result: Tensor,
+        __: object,
+        ___: object,
+        prompt_mask: Tensor,
+        ____: object,
+        mask: Tensor,
+        *rest: object,
+        **more: object,
+    ) -> None:
+        """Log-probs of every completion token: first the policy's, then the reference's."""
+        self._passes.append(result.detach().float().cpu().numpy())
+        if self._masks is None:
+            self._masks = (mask.bool().cpu().numpy(), prompt_mask.sum(-1).cpu().numpy())
+
+    def rewards_begin(self, *_: object, **__: object) -> float:
+        """The reward functions are about to be called."""
+        self._rewards.clear()
+        return time.perf_counter()
+
+    def rewarded(
+        self,
+        started: float,
+        result: Tensor,
+        prompts: Sequence[object],
+        completions: Sequence[object],
+        completion_ids_list: Sequence[Sequence[int]],
+        **_: object,
+    ) -> None:
+        """The reward functions answered: what this turn is made of is known."""
+        self._spend("reward_seconds", started)
+        mask, prompt_tokens = self._masks or (None, None)
+        self._turns.append(
+            _Turn(
+                prompts=list(prompts),
+                completions=list(completions),
+                ids=completion_ids_list,
+                rewards=result.detach().float().cpu().double().numpy(),
+                watch=self._copied(),
+                mask=mask,
+                prompt_tokens=prompt_tokens,
+                passes=list(self._passes),
+            )
+        )
+
+    def metrics(self, record: StepRecord, raw: dict[str, float]) -> dict[str, float]:
+        """The trainer's own numbers, and the divergence a token."""
+        out = super().metrics(record, raw)
+        known = [turn for turn in self._turns if turn.mask is not None and len(turn.passes) == 2]
+        if known:
+            gaps = np.concatenate([(turn.passes[0] - turn.passes[1])[turn.mask] for turn in known])
+            out["kl_mean"] = float(gaps.mean())
+            out["logprob_mean"] = float(np.concatenate([turn.passes[0][turn.mask] for turn in known]).mean())
+        for name in self._names:
+            seconds = [turn.watch.seconds[name] for turn in self._turns if name in turn.watch.seconds]
+            if seconds:
+                out[f"reward_function_seconds/{name}"] = sum(seconds)
+        return out
+
+    def samples(self, record: StepRecord) -> list[Part]:
+        """Both completions of every prompt."""
+        turns, self._turns = self._turns, []
+        parts, start = [], 0
+        for turn in turns:
+            parts.append(self._rows(turn, record.number, start))
+            start += len(turn.ids)
+        return parts
+
+    def _copied(self) -> RewardWatch:
+        copy = RewardWatch()
+        watch = self._rewards
+        copy.received, copy.rewards = dict(watch.received), dict(watch.rewards)
+        copy.missing, copy.seconds = dict(watch.missing), dict(watch.seconds)
+        return copy
+
+    def _rows(self, turn: _Turn, step: int, start: int) -> Part:
+        count = len(turn.ids)
+        half, first = count // 2, self._first(count) + start
+        kept = self._kept(turn)
+        decoded = self.decode(kept)
+        ended = [bool(self._eos.intersection(ids)) for ids in kept]
+        better = turn.rewards[:half] >= turn.rewards[half:]
+        prompts = [shown(prompt) for prompt in turn.prompts]
+        out: dict[str, list[object]] = {
+            "split": ["train"] * count,
+            "group": [f"{step}/{(first // 2) + place % half}" for place in range(count)],
+            "sample": list(range(first, first + count)),
+            "prompt": list(prompts),
+            "prompt_id": [digest(text) for text in prompts],
+            "completion": list(decoded),
+            "reward": turn.rewards.tolist(),
+            "preference": ["chosen" if flag else "rejected" for flag in (*better, *~better)],
+            "completion_tokens": [len(ids) for ids in kept],
+            "truncated": [not flag for flag in ended],
+            "stop_reason": ["eos" if flag else "length" for flag in ended],
+            "repetition": [repetition(ids) for ids in kept],
+        }
+        if turn.prompt_tokens is not None:
+            out["prompt_tokens"] = [int(each) for each in turn.prompt_tokens]
+        if not all(isinstance(prompt, str) for prompt in turn.prompts):
+            out["prompt_messages"] = [as_json(prompt) for prompt in turn.prompts]
+            out["completion_messages"] = [as_json(completion) for completion in turn.completions]
+        for name, given in turn.watch.rewards.items():
+            if len(given) == count:
+                out[f"reward/{name}"] = list(given)
+        for name, received in turn.watch.received.items():
+            wrong = list(map(mismatched, received, decoded))
+            out[f"reward_text/{name}"] = [
+                received_text(text) if bad else None for text, bad in zip(received, wrong, strict=True)
+            ]
+        return out | self._numbers(turn, kept)
+
+    def _kept(self, turn: _Turn) -> list[list[int]]:
+        """Each completion without what fills it up."""
+        if turn.mask is None:
+            return [list(ids) for ids in turn.ids]
+        return [
+            [one for one, keep in zip(ids, line, strict=True) if keep]
+            for ids, line in zip(turn.ids, turn.mask, strict=True)
+        ]
+
+    def _numbers(self, turn: _Turn, kept: Sequence[Sequence[int]]) -> dict[str, list[object]]:
+        out: dict[str, list[object]] = {}
+        if turn.mask is not None and len(turn.passes) == 2:
+            policy, reference = turn.passes
+            tokens = np.maximum(turn.mask.sum(axis=1), 1)
+            for name, values in (("logprob", policy), ("reference_logprob", reference), ("kl", policy - reference)):
+                out[name] = (np.where(turn.mask, values, 0.0).sum(axis=1) / tokens).tolist()
+            out["kl_estimator"] = ["k1"] * len(kept)
+            if self.with_tokens:
+                for name, values in (("token_logprobs", policy), ("token_reference_logprobs", reference)):
+                    out[name] = [line[keep].astype(np.float16) for line, keep in zip(values, turn.mask, strict=True)]
+        if self.with_tokens:
+            out["token_ids"] = [np.asarray(ids, dtype=np.int32) for ids in kept]
+        return out
+
+    def _eos_ids(self) -> Sequence[int]:
+        tokenizer = getattr(self.trainer, "_tokenizer", None) or self.trainer.processing_class
+        given = getattr(self.trainer, "eos_token_ids", None) or [getattr(tokenizer, "eos_token_id", None)]
+        return [each for each in given if each is not None]

@@ -12,6 +12,7 @@ import pytest
 
 import rlprobe
 from rlprobe.cli import COMMANDS
+from rlprobe.skill import bundle
 from tests.docs.blocks import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -38,12 +39,16 @@ def test_the_wheel_holds_every_file_of_the_package_and_nothing_else(wheel: Path)
     assert packed == there
     assert {"rlprobe/py.typed", "rlprobe/doctor/calibration/table.json"} <= packed
     assert sum(name.endswith(".md") for name in packed) > 40
+    skill = "rlprobe/.agents/skills/rl-post-training"  # where tools look for skills in installed packages
+    told = {name.removeprefix(f"{skill}/") for name in packed if name.startswith(f"{skill}/")}
+    assert told == set(bundle.files())
 
 
 @pytest.mark.slow
 def test_the_wheel_works_where_nothing_else_of_the_project_is(wheel: Path, tmp_path: Path) -> None:
     zipfile.ZipFile(wheel).extractall(tmp_path / "installed")
     code = "import rlprobe, rlprobe.cli as cli; print(rlprobe.__file__); cli.main(['explain', 'KL_BLOWUP'])"
+    code += "; assert cli.main(['skill', 'install', '--dir', 'skills']) == 0"
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=tmp_path,
@@ -56,6 +61,9 @@ def test_the_wheel_works_where_nothing_else_of_the_project_is(wheel: Path, tmp_p
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(str(tmp_path))
     assert "Easily confused with" in done.stdout
+    assert (
+        (tmp_path / "skills" / "rl-post-training" / "SKILL.md").read_text().startswith("---\nname: rl-post-training\n")
+    )
 
 
 def test_extras_that_the_code_names_exist() -> None:

@@ -109,7 +109,7 @@ def _loss(given: Adapters) -> Iterator[Line]:
     yield math.isfinite(value), f"at ratio 1: {value:.4g}", "one finite number"
     yield max(slopes[0]) < 0, f"advantage {SIGNS[0]:g}: slopes {_row(slopes[0])}", "below 0: descent raises these"
     yield min(slopes[1][:2]) > 0, f"advantage {SIGNS[1]:g}: slopes {_row(slopes[1][:2])}", "above 0: it lowers these"
-    yield abs(slopes[1][2]) < 1e-6, f"masked token: slope {slopes[1][2]:.4g}", "0"
+    yield abs(slopes[1][2]) < 1e-6, f"masked token: slope {slopes[1][2]:.4g}", "0: no gradient on it"
     far = _slopes(function, [[logprob + 1.0 for logprob in row] for row in OLD])  # ratio e, beyond any usual edge
     yield max(map(abs, far[0])) < 1e-5, f"ratio e, advantage above 0: {_row(far[0])}", "0: the clip stops profit"
     yield min(far[1][:2]) > 0, f"ratio e, advantage below 0: {_row(far[1][:2])}", "above 0: the way back is open"

@@ -84,7 +84,7 @@ def test_what_somebody_changed_is_kept_unless_forced(project: Path, capsys: pyte
 
 def test_a_newer_version_replaces_and_removes_what_nobody_changed(tmp_path: Path) -> None:
     target = tmp_path / bundle.NAME
-    install.install(tmp_path)
+    install.install(tmp_path, version="1")
     older = {"SKILL.md": b"older", "references/gone.md": b"gone", "references/mine.md": b"as written"}
     for name, content in older.items():
         (target / name).write_bytes(content)
@@ -93,7 +93,7 @@ def test_a_newer_version_replaces_and_removes_what_nobody_changed(tmp_path: Path
     (target / install.RECORD).write_text(json.dumps(record))
     (target / "references" / "mine.md").write_bytes(b"changed by somebody")
 
-    did = {step.path.name: step.did for step in install.install(tmp_path)}
+    did = {step.path.name: step.did for step in install.install(tmp_path, version="1")}
 
     assert did["SKILL.md"] == "updated"
     assert did["gone.md"] == "removed"
@@ -104,22 +104,22 @@ def test_a_newer_version_replaces_and_removes_what_nobody_changed(tmp_path: Path
 def test_a_record_that_somebody_forged_removes_nothing_elsewhere(tmp_path: Path) -> None:
     outside = tmp_path / "precious.txt"
     outside.write_bytes(b"precious")
-    install.install(tmp_path / "skills")
+    install.install(tmp_path / "skills", version="1")
     record = tmp_path / "skills" / bundle.NAME / install.RECORD
     named = {"../../precious.txt": install._digest(b"precious"), str(outside): install._digest(b"precious")}
     record.write_text(json.dumps({"files": named}))
 
-    install.install(tmp_path / "skills")
+    install.install(tmp_path / "skills", version="1")
 
     assert outside.read_bytes() == b"precious"
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"files": 3}', "\x00"])
 def test_a_broken_record_costs_nothing(tmp_path: Path, text: str) -> None:
-    install.install(tmp_path)
+    install.install(tmp_path, version="1")
     (tmp_path / bundle.NAME / install.RECORD).write_text(text)
 
-    assert {step.did for step in install.install(tmp_path)} == {"unchanged"}
+    assert {step.did for step in install.install(tmp_path, version="1")} == {"unchanged"}
 
 
 def test_links_are_not_written_through(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -134,13 +134,13 @@ def test_links_are_not_written_through(project: Path, capsys: pytest.CaptureFixt
 
 
 def test_a_file_that_is_a_link_is_kept_even_when_forced(tmp_path: Path) -> None:
-    install.install(tmp_path)
+    install.install(tmp_path, version="1")
     page, outside = tmp_path / bundle.NAME / "SKILL.md", tmp_path / "outside.md"
     outside.write_text("outside")
     page.unlink()
     page.symlink_to(outside)
 
-    did = {step.path.name: step.did for step in install.install(tmp_path, force=True)}
+    did = {step.path.name: step.did for step in install.install(tmp_path, version="1", force=True)}
 
     assert did["SKILL.md"] == "kept"
     assert outside.read_text() == "outside"

@@ -51,6 +51,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _install(args: argparse.Namespace) -> int:
+    from rlprobe import __version__
     from rlprobe.cli import screen
     from rlprobe.reports import json, skill
     from rlprobe.skill import install
@@ -60,7 +61,7 @@ def _install(args: argparse.Namespace) -> int:
     try:
         named = [Path(args.folder).expanduser()] if args.folder is not None else None
         for folder in named or [install.inside(each, root) for each in install.folders(root)]:
-            steps += install.install(folder, force=args.force)
+            steps += install.install(folder, version=__version__, force=args.force)
     except install.Refused as error:
         raise Failure(f"skill: {error}") from error
     screen.write(json.document(skill.document(steps)) if args.json else skill.render(steps))

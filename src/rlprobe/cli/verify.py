@@ -43,19 +43,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the report; returns the exit code."""
-    from rlprobe.cli import verification
+    from rlprobe.cli import verification, verification_modes, verification_report
 
     if args.list:
-        return verification.listed(args)
+        return verification_modes.listed(args)
     if args.selftest:
-        return verification.selftest()
+        return verification_modes.selftest()
     pipeline = verification.loaded(args)
     if args.snapshot is not None:
-        return verification.keep(pipeline, args.snapshot)
+        return verification_modes.keep(pipeline, args.snapshot)
     if args.against is not None:
-        return verification.moved(pipeline, args.against)
+        return verification_modes.moved(pipeline, args.against)
     report = verification.verified(pipeline, args)
-    verification.tell(report, args)
+    verification_report.tell(report, args)
     return exit_code(report, args.fail_on)
 
 

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from rlprobe.forensics.groups import Group
 from rlprobe.forensics.prompts import Timeline, Visit
+from rlprobe.forensics.question import Answer
 from rlprobe.forensics.spot_check import Stratum
 from rlprobe.reports import format as say
 from rlprobe.reports.canvas import FirstThatFits, draw
@@ -49,6 +50,21 @@ class Listing:
     keys: tuple[float, ...] = ()
     strata: tuple[Stratum, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+def listing(answer: Answer, source: str, *, rows: tuple[SampleRow, ...], find: tuple[str, ...]) -> Listing:
+    """What is told of an answer; `rows` are the samples that a page shows, none where they are written elsewhere."""
+    return Listing(
+        source=source,
+        question=answer.said,
+        rows=rows,
+        matched=answer.found.matched,
+        find=find,
+        key=answer.key,
+        keys=tuple(answer.found.keys.tolist()) if answer.key else (),
+        strata=answer.strata,
+        notes=answer.notes,
+    )
 
 
 def render_list(facts: Listing, *, width: int, color: bool, full: bool = False) -> str:

@@ -3,6 +3,7 @@
 Pure: width and colour come as arguments. Foreign text passes `format.plain` and is never read as markup.
 """
 
+from collections.abc import Mapping
 from itertools import groupby
 
 import numpy as np
@@ -80,6 +81,12 @@ def listing(checks: tuple[Check, ...], *, width: int, color: bool) -> str:
             needs = ", ".join(need.replace("|", " or ") for need in check.needs)
             grid.add_row(Text(f"  {check.id}", style="cyan"), Text(check.title), Text(needs, style="dim"))
     return draw(grid, width=width, color=color)
+
+
+def checks_document(checks: tuple[Check, ...]) -> Mapping[str, object]:
+    """Every check as a tree for JSON."""
+    rows = [{"id": c.id, "stage": c.stage, "title": c.title, "needs": c.needs, "causes": c.causes} for c in checks]
+    return {"schema": "rlprobe.checks/1", "checks": rows}
 
 
 def argument(value: object) -> str:

@@ -4,10 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-import rlprobe
-
 NAME = "rl-post-training"
-FOLDER = Path(rlprobe.__file__).parent / ".agents" / "skills" / NAME
+FOLDER = Path(__file__).parents[1] / ".agents" / "skills" / NAME
 PAGES: Mapping[str, str] = MappingProxyType(
     {
         "guide": "SKILL.md",

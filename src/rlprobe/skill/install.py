@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from rlprobe import __version__
 from rlprobe.skill import bundle
 
 SHARED = ".agents"  # read by most tools
@@ -50,11 +49,12 @@ def inside(folder: Path, root: Path) -> Path:
     raise Refused(f"{folder}: expected a folder under {root}, got a link out of it. Name the folder with --dir.")
 
 
-def install(skills: Path, *, force: bool = False) -> tuple[Step, ...]:
+def install(skills: Path, *, version: str, force: bool = False) -> tuple[Step, ...]:
     """Put the skill into a folder of skills.
 
     Args:
         skills: the folder in which each skill has a folder of its own; made where it is missing.
+        version: of the package, kept in the record of what was written.
         force: whether files that somebody has changed are replaced as well.
 
     Raises:
@@ -73,7 +73,7 @@ def install(skills: Path, *, force: bool = False) -> tuple[Step, ...]:
         name: told for name, told in written.items() if any(s.did == "kept" and s.path == target / name for s in steps)
     }
     digests = {name: _digest(content) for name, content in wanted.items()} | kept
-    _replace(target / RECORD, json.dumps({"version": __version__, "files": digests}, indent=1).encode() + b"\n")
+    _replace(target / RECORD, json.dumps({"version": version, "files": digests}, indent=1).encode() + b"\n")
     return tuple(steps)
 
 

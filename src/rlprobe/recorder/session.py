@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from rlprobe.recorder.alike import AlikeEncoder, runs
 from rlprobe.recorder.encoding import StepEncoder, decoded, sample_frame
 from rlprobe.recorder.foothold import Foothold
 from rlprobe.recorder.items import EventItem, FlushItem, Item, ManifestItem, SamplesItem, StepItem, rows_of
@@ -66,7 +67,7 @@ class Session:
         self._lock = self._streams.lock
         self._sequence = itertools.count()
         self._next = 0
-        self._encoder = StepEncoder()
+        self._encoder, self._alike = StepEncoder(), AlikeEncoder()
         self._policy, self._capture_text = policy, capture_text
         self._statistics = StepStatistics()
         self._told: set[tuple[str, str]] = set()
@@ -81,7 +82,8 @@ class Session:
         """Append the items, in order; a flush item is answered when everything before it was given to the disk."""
         frames: list[bytes] = []
         first = self._next
-        for item in items:
+        for run in runs(items):
+            item = run[0]
             if isinstance(item, FlushItem):
                 frames.extend(self._statistics_frames())
                 self._append_steps(first, frames)
@@ -89,10 +91,10 @@ class Session:
                 item.answer(kept=self._streams.retry())
                 continue
             try:
-                frames.extend(self._frames(item))
+                frames.extend(self._frames(item) if len(run) == 1 else self._run_frames(run))  # type: ignore[arg-type]  # runs are of steps
             except Exception as error:  # a foreign value is caught where it is converted; this is ours, or no memory
                 self.fail(type(item).__name__, error)
-                self.count_dropped(rows_of(item))
+                self.count_dropped(sum(map(rows_of, run)))
         frames.extend(self._statistics_frames())
         self._append_steps(first, frames)
         if self._manifest_due:
@@ -134,6 +136,18 @@ class Session:
         """Count rows that never reached the session, or failed in it."""
         with self._lock:
             self.dropped += rows
+
+    def _run_frames(self, items: list[StepItem]) -> list[bytes]:
+        """Frames of many steps: together where their metrics are of one form and there is nothing to tell."""
+        if self._first_step is None:
+            return [frame for item in items for frame in self._step_frames(item)]
+        frames = self._statistics_frames()
+        numbers = list(itertools.islice(self._sequence, len(items)))
+        self._next = numbers[-1] + 1
+        together = self._alike.encode(items, numbers)
+        if together is None or any(("non_finite", name) not in self._told for name in together.odd):
+            return frames + [frame for item in items for frame in self._step_frames(item)]
+        return frames + together.frames
 
     def _step_frames(self, item: StepItem) -> list[bytes]:
         frames = self._statistics_frames()  # before the row, so that the row keeps the place at which it was logged

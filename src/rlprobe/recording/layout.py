@@ -22,7 +22,7 @@ TEMPORARY = ".tmp"  # suffix of a file that is not yet whole; readers ignore it
 
 FILE_MODE, DIRECTORY_MODE = 0o600, 0o700
 COVERS = b"rlprobe.covers"  # parquet key: "SEGMENT:SEQUENCE", the last frame whose content the file holds
-CHECK = b"rlprobe.check"  # parquet key: CRC-32, in decimal, of COVERS and the columns' names, each behind a zero byte
+CHECK = b"rlprobe.check"  # parquet key: CRC-32 of the footer, eight hex digits, which count as zeros themselves
 FRAME_HEADER = 8  # bytes: u32 payload length, u32 crc32 of the payload, both little-endian
 MAX_FRAME = 1 << 28  # bytes; a longer length is damage
 

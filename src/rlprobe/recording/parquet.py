@@ -6,7 +6,8 @@ A long file is extended without being encoded anew: its row groups are copied as
 
 import io
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import shutil
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -15,9 +16,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rlprobe.recording.columns import NO_ROWS, Rows, rows_of, table_of
+from rlprobe.recording.damage import DAMAGE, covers_metadata, open_parquet, parse_covers, refused, seal, set_aside
 from rlprobe.recording.files import replace_file
 from rlprobe.recording.frames import END, NOTHING, Position
-from rlprobe.recording.layout import COVERS, FORMAT, MAJOR, MINOR, RESERVED, SEGMENT, SEQUENCE, STEP
+from rlprobe.recording.layout import RESERVED, SEGMENT, SEQUENCE, STEP
 from rlprobe.recording.merging import Merged, concatenate, patch
 
 _GROUP_CELLS = 1 << 20  # cells of one row group: 8 MB of float64, so that a snapshot streams in little memory
@@ -25,8 +27,7 @@ _GROUP_ROWS = 1 << 16
 _SMALL_GROUPS = 8  # row groups that are not full, besides one for each full one, at which a file is encoded anew
 _COPY_BYTES = 1 << 20
 _MAGIC = b"PAR1"
-__all__ = ["DAMAGE", "END", "NOTHING", "Position", "StepsFile", "covers_metadata", "parse_covers", "write_steps"]
-DAMAGE = (OSError, pa.ArrowException, ValueError, KeyError, IndexError)  # what a damaged parquet file raises
+__all__ = ["DAMAGE", "END", "NOTHING", "Position", "StepsFile", "write_steps"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +46,7 @@ class StepsFile:
         """
         if not path.exists():
             return None
-        file = pq.ParquetFile(path)
+        file = open_parquet(path)
         return cls(file=file, covers=parse_covers(file.metadata.metadata))
 
     @property
@@ -53,12 +54,31 @@ class StepsFile:
         """The metrics' names in file order."""
         return [name for name in self.file.schema_arrow.names if name not in RESERVED]
 
-    def groups(self) -> Iterator[Rows]:
-        """The row groups, oldest first; read on one thread, because a second costs the CPU that it saves in time."""
-        for index in range(self.file.num_row_groups):
-            yield rows_of(self.file.read_row_group(index, use_threads=False))
+    def groups(self, damaged: Callable[[Exception], None] | None = None) -> Iterator[Rows]:
+        """The row groups, oldest first.
 
-    def newer(self, position: Position) -> Iterator[Rows]:
+        Args:
+            damaged: is told of each row group that is damaged, and left out.
+
+        Raises:
+            DAMAGE: a row group is damaged, and nobody wants to be told.
+        """
+        for index in range(self.file.num_row_groups):
+            rows = self._group(index, damaged)
+            if rows is not None:
+                yield rows
+
+    def _group(self, index: int, damaged: Callable[[Exception], None] | None) -> Rows | None:
+        """One row group; on one thread, because a second costs the CPU that it saves in time."""
+        try:
+            return rows_of(self.file.read_row_group(index, use_threads=False))
+        except DAMAGE as error:
+            if damaged is None or refused(error):
+                raise
+            damaged(error)
+            return None
+
+    def newer(self, position: Position, damaged: Callable[[Exception], None]) -> Iterator[Rows]:
         """The rows whose newest frame lies behind `position`; row groups without any are not read."""
         schema = self.file.schema_arrow
         places = [schema.get_field_index(name) for name in (SEGMENT, SEQUENCE)]
@@ -67,26 +87,19 @@ class StepsFile:
             known = all(each is not None and each.has_min_max for each in (segment, sequence))
             if known and (segment.max < position[0] or (segment.max == position[0] and sequence.max <= position[1])):
                 continue
-            rows = rows_of(self.file.read_row_group(index, use_threads=False))
+            rows = self._group(index, damaged)
+            if rows is None:
+                continue
             same = (rows.segments == position[0]) & (rows.sequences > position[1])
             yield rows.take((rows.segments > position[0]) | same)
-
-
-def parse_covers(metadata: Mapping[bytes, bytes] | None) -> Position:
-    """The position in a parquet file's metadata; NOTHING when it has none."""
-    segment, _, sequence = (metadata or {}).get(COVERS, b"").partition(b":")
-    return (int(segment), int(sequence)) if segment and sequence else NOTHING
-
-
-def covers_metadata(covers: Position) -> dict[bytes, bytes]:
-    """The key-value metadata of a parquet file that covers frames up to a position."""
-    return {COVERS: b"%d:%d" % covers, b"rlprobe.format": f"{FORMAT}/{MAJOR}.{MINOR}".encode()}
 
 
 def write_steps(
     path: Path, old: StepsFile | None, merged: Sequence[Merged], covers: Position, *, tidy: bool = True
 ) -> None:
     """Replace steps.parquet by the old rows, what arrived late for them, and the new rows.
+
+    An old file of which row groups are damaged is kept aside.
 
     Args:
         path: the file; `old` is what lies there.
@@ -109,11 +122,12 @@ def write_steps(
     kept = old if old is not None and _stays(old, schema, merged, limit, tidy=tidy) else None
 
     def write(temporary: Path) -> None:
+        damages: list[Exception] = []
         with pa.OSFile(str(temporary), "wb") as out, _writer(out, schema) as writer:
             if kept is not None:
                 _copy_groups(path, out)
             held = NO_ROWS
-            for rows in _pieces(None if kept else old, list(merged)):
+            for rows in _pieces(None if kept else old, list(merged), damages.append):
                 held = concatenate([held, rows])
                 while len(held) >= limit:
                     _write_group(writer, held.take(slice(0, limit)), schema)
@@ -122,6 +136,9 @@ def write_steps(
                 _write_group(writer, held, schema)
         if kept is not None:
             _list_groups(temporary, schema, kept.file.metadata)
+        seal(temporary)
+        if damages:
+            set_aside(path, shutil.copyfile)
 
     replace_file(path, write)
 
@@ -175,8 +192,8 @@ def _list_groups(path: Path, schema: pa.Schema, before: pq.FileMetaData) -> None
         file.write(footer.getvalue()[len(_MAGIC) :])
 
 
-def _pieces(old: StepsFile | None, merged: list[Merged]) -> Iterator[Rows]:
-    for group in old.groups() if old else ():
+def _pieces(old: StepsFile | None, merged: list[Merged], damaged: Callable[[Exception], None]) -> Iterator[Rows]:
+    for group in old.groups(damaged) if old else ():
         rows = group
         for index, part in enumerate(merged):
             if len(part.rows) and _overlaps(rows, part.rows):
@@ -198,6 +215,7 @@ def _writer(out: pa.NativeFile, schema: pa.Schema) -> pq.ParquetWriter:
         compression_level=1,
         use_dictionary=False,
         write_statistics=[STEP, SEGMENT, SEQUENCE],
+        write_page_checksum=True,
         column_encoding={
             name: "DELTA_BINARY_PACKED" if name in RESERVED else "BYTE_STREAM_SPLIT" for name in schema.names
         },

@@ -101,6 +101,7 @@ class RecordingFeed:
         self._document: Document | None = None
         self._manifest_seen: object = None
         self._reading: Reading | None = None
+        self._damaged: set[Path] = set()
 
     @property
     def ranks(self) -> tuple[int, ...]:
@@ -122,7 +123,7 @@ class RecordingFeed:
         """Sample rows in recorded order, all of them or those of one step; rows that a rewind replaced are left out."""
         from rlprobe.recording.samples import gather, read_chunks  # a diagnosis of rows does without
 
-        chunks = list(read_chunks(self._root, step=step, columns=columns))
+        chunks = list(read_chunks(self._root, step=step, columns=columns, damaged=self._damaged.add))
         first_steps = dict(self._steps.first_steps)
         for chunk in chunks:  # a segment whose rows of steps are lost still took back what is older
             if len(chunk) and int(chunk.segments[0]) not in self._steps.first_steps:
@@ -181,12 +182,13 @@ class RecordingFeed:
         counts = (self._document or {}).get("counts")
         told = counts if isinstance(counts, dict) else {}
         notes = list(self._steps.notes)
+        notes += [f"{SAMPLES}/{path.name} could not be read" for path in sorted(self._damaged)]
         if self._document is None:
             notes.append(f"{MANIFEST} is missing or damaged: settings and configuration are unknown")
         return Reading(
             dropped=max(self._events.dropped, _count(told.get("dropped"))),
             bad_values=max(self._events.bad_values, _count(told.get("bad_values"))),
-            unreadable=self._steps.unreadable + self._events.unreadable,
+            unreadable=self._steps.unreadable + self._events.unreadable + len(self._damaged),
             notes=tuple(notes),
         )
 

@@ -5,6 +5,8 @@ A block is one part on disk, the journal frames that no part holds yet, or the r
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Protocol
 
@@ -12,12 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from rlprobe.recording.damage import DAMAGE, open_parquet, parse_covers
+from rlprobe.recording.frames import NOTHING
 from rlprobe.recording.journal import SampleFrame
 from rlprobe.recording.layout import SEGMENT, SEQUENCE, STEP
-from rlprobe.recording.parquet import DAMAGE, NOTHING, parse_covers
 from rlprobe.recording.run import Samples
 from rlprobe.recording.sample_columns import arrow_column, clean_column, column_type
-from rlprobe.recording.samples import part_files, pending_samples
+from rlprobe.recording.samples import held_frames, part_files
 
 _NEVER = 1 << 62  # a step that no run reaches
 
@@ -56,7 +59,7 @@ class PartBlock:
         cut = self.steps is None or self.steps[1] >= self.taken_back
         try:
             read = dict.fromkeys((*wanted, STEP)) if cut or not wanted else wanted
-            table = pq.ParquetFile(self.path).read(columns=list(read), use_threads=False)
+            table = open_parquet(self.path).read(columns=list(read), use_threads=False)
         except DAMAGE:
             return pa.schema([(name, self.types[name]) for name in wanted]).empty_table()
         return _before(table, self.taken_back).select(wanted) if cut else table
@@ -96,20 +99,22 @@ def recorded_blocks(root: Path, first_steps: Mapping[int, int]) -> list[SampleBl
         root: the run's directory.
         first_steps: segment -> first step that it recorded; later segments take back what older ones have from there.
     """
+    journal = held_frames(root)
     newest = NOTHING
     blocks: list[PartBlock | TableBlock] = []
     for path in part_files(root):
         try:
-            file = pq.ParquetFile(path)
+            file = open_parquet(path)
             covers = parse_covers(file.metadata.metadata)
             newest = max(newest, covers)
             if file.metadata.num_rows:
                 blocks.append(_part(path, file, covers[0]))
         except DAMAGE:
             continue
-    for journal, frames, _ in pending_samples(root, newest):
-        if frames:
-            blocks.append(TableBlock.of(_framed(frames, journal.segment), journal.segment))
+    beyond = [(segment, frame) for segment, frame in journal if (segment, frame.sequence) > newest]
+    for segment, members in groupby(beyond, key=itemgetter(0)):
+        frames = [frame for _, frame in members]
+        blocks.append(TableBlock.of(_framed(frames, segment), segment))
     return list(_current(blocks, first_steps))
 
 

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from rlprobe.recording.damage import DAMAGE, covers_metadata, open_parquet, parse_covers, seal
 from rlprobe.recording.files import make_directory, replace_file
-from rlprobe.recording.frames import JournalFile, read_journals, remove_journals
+from rlprobe.recording.frames import END, NOTHING, JournalFile, Position, read_journals, remove_journals
 from rlprobe.recording.journal import SampleFrame
 from rlprobe.recording.layout import SAMPLE_ROWS, SAMPLES, SEGMENT, SEQUENCE, STEP, parse_part, part_name
-from rlprobe.recording.parquet import DAMAGE, END, NOTHING, Position, covers_metadata, parse_covers
 from rlprobe.recording.run import BoolArray, IntArray
 from rlprobe.recording.sample_columns import arrow_column, column_type, list_of, numbers_of, view_of
 
@@ -56,7 +56,7 @@ def covered(root: Path) -> tuple[Position, int]:
     newest = NOTHING
     for path in parts:
         with contextlib.suppress(*DAMAGE):
-            newest = max(newest, parse_covers(pq.ParquetFile(path).metadata.metadata))
+            newest = max(newest, parse_covers(open_parquet(path).metadata.metadata))
     return newest, following
 
 
@@ -145,29 +145,51 @@ def write_columns(path: Path, columns: Columns, covers: Position) -> None:
 
     def write(temporary: Path) -> None:
         with pq.ParquetWriter(
-            temporary, schema, compression="zstd", compression_level=1, use_dictionary=False, write_statistics=[STEP]
+            temporary,
+            schema,
+            compression="zstd",
+            compression_level=1,
+            use_dictionary=False,
+            write_statistics=[STEP],
+            write_page_checksum=True,
         ) as writer:
             writer.write_table(table, row_group_size=max(1, table.num_rows))
+        seal(temporary)
 
     replace_file(path, write)
 
 
-def read_chunks(root: Path, *, step: int | None, columns: tuple[str, ...] | None) -> Iterator[Chunk]:
-    """Every sample row, or those of one step: parts in order, then the journal. Damaged files are skipped."""
+def held_frames(root: Path) -> list[tuple[int, SampleFrame]]:
+    """(segment, frame) of what the journal holds. Read before the parts: what leaves it is in a part by then."""
+    return [(file.segment, frame) for file, frames, _ in pending_samples(root, NOTHING) for frame in frames]
+
+
+def read_chunks(
+    root: Path, *, step: int | None, columns: tuple[str, ...] | None, damaged: Callable[[Path], None]
+) -> Iterator[Chunk]:
+    """Every sample row, or those of one step: parts in order, then the journal.
+
+    Args:
+        root: the run's directory.
+        step: the only step to read.
+        columns: the only columns to read, besides the format's own.
+        damaged: is told of each part that cannot be read.
+    """
+    journal = held_frames(root)
     newest = NOTHING
     for path in part_files(root):
         try:
-            file = pq.ParquetFile(path)
+            file = open_parquet(path)
             newest = max(newest, parse_covers(file.metadata.metadata))
             chunk = _read_part(file, step, columns)
         except DAMAGE:
+            damaged(path)
             continue
         if chunk is not None:
             yield chunk
-    for file_, frames, _ in pending_samples(root, newest):
-        for frame in frames:
-            if step is None or frame.step == step:
-                yield _frame_chunk(frame, file_.segment, columns)
+    for segment, frame in journal:
+        if (segment, frame.sequence) > newest and (step is None or frame.step == step):
+            yield _frame_chunk(frame, segment, columns)
 
 
 def _frame_chunk(frame: SampleFrame, segment: int, columns: tuple[str, ...] | None) -> Chunk:

@@ -1,10 +1,10 @@
 """From the journal to steps.parquet: every few seconds, at close, and when a run is taken up again."""
 
 import contextlib
-import itertools
 from dataclasses import dataclass
 from pathlib import Path
 
+from rlprobe.recording.damage import refused, set_aside
 from rlprobe.recording.frames import JournalFile, journal_files, read_journals, remove_journals
 from rlprobe.recording.journal import StepFrame
 from rlprobe.recording.layout import STEPS
@@ -88,8 +88,10 @@ def _move(root: Path, *, closing: bool, before: Position) -> int:
     path = root / STEPS
     try:
         old = StepsFile.open(path)
-    except DAMAGE:
-        _set_aside(path)
+    except DAMAGE as error:
+        if refused(error):
+            raise
+        set_aside(path)
         old = None
     covers = old.covers if old else NOTHING
     pending = pending_steps(root, covers, before)
@@ -110,13 +112,3 @@ def _without_open_step(frames: list[StepFrame]) -> list[StepFrame]:
     highest = max(frame.step for frame in frames)
     first = next(index for index, frame in enumerate(frames) if frame.step == highest)
     return frames[:first] if len(frames) - first <= _OPEN_FRAMES else frames
-
-
-def _set_aside(path: Path) -> None:
-    """Keep a damaged file under another name, for `validate --repair` and for people."""
-    for number in itertools.count():
-        aside = path.with_name(f"{path.name}.damaged-{number}")
-        if not aside.exists():
-            with contextlib.suppress(FileNotFoundError):
-                path.rename(aside)
-            return

@@ -56,7 +56,7 @@ class StepsTail:
             return list(self._everything(frames, "none"))
         stored: list[Rows] = []
         if vanished and (file := self._open()) is not None and file.covers > self._newest:
-            stored = [rows for rows in file.newer(self._newest) if len(rows)]
+            stored = [rows for rows in file.newer(self._newest, self._tell_damage) if len(rows)]
             self._newest = file.covers
         if any(self._late(int(rows.segments[0]), int(rows.steps.min())) for rows in stored):
             return self._anew()
@@ -89,11 +89,15 @@ class StepsTail:
         try:
             return StepsFile.open(self._root / STEPS)
         except DAMAGE as error:
-            note = f"{STEPS} could not be read: {type(error).__name__}"
-            if note not in self.notes:
-                self.notes.append(note)
-                self._damage += 1
+            self._tell_damage(error)
             return None
+
+    def _tell_damage(self, error: Exception) -> None:
+        """Note once that steps.parquet, or a row group of it, cannot be read."""
+        note = f"{STEPS} could not be read whole: {type(error).__name__}"
+        if note not in self.notes:
+            self.notes.append(note)
+            self._damage += 1
 
     def _new_frames(self, *, final: bool) -> tuple[list[tuple[int, StepFrame]], bool]:
         """(segment, frame) of what the journal files grew by, and whether a known file has vanished."""
@@ -135,11 +139,12 @@ class StepsTail:
         file = self._open()
         stored: list[Rows] = []
         if file is not None:
-            try:
-                stored = [rows.detached() for rows in file.groups()]
-                self._newest = file.covers
-            except DAMAGE as error:
-                self.notes.append(f"{STEPS} could not be read whole: {type(error).__name__}")
+            stored = [rows.detached() for rows in file.groups(self._tell_damage)]
+            self._newest = file.covers
+        for aside in self._root.glob(f"{STEPS}.damaged-*"):
+            note = f"{aside.name} was damaged: rows that could not be read are in it"
+            if note not in self.notes:
+                self.notes.append(note)
                 self._damage += 1
         by_segment = _by_segment(stored)
         fresh = self._beyond(frames)

@@ -7,13 +7,13 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 
-from rlprobe.recording.frames import read_journals
+from rlprobe.recording.damage import DAMAGE, open_parquet, parse_covers
+from rlprobe.recording.frames import NOTHING, read_journals
 from rlprobe.recording.layout import EVENTS, MANIFEST, SAMPLES, SEGMENT, SEQUENCE, STEP, STEPS, parse_rank
 from rlprobe.recording.manifest import UnreadableRecording, load_manifest
 from rlprobe.recording.merging import decode_steps
-from rlprobe.recording.parquet import DAMAGE, NOTHING, StepsFile, parse_covers
+from rlprobe.recording.parquet import StepsFile
 from rlprobe.recording.reader import check
 from rlprobe.recording.samples import part_files, pending_samples
 
@@ -104,7 +104,7 @@ def _steps_once(root: Path) -> Iterator[tuple[str, str]]:
 def _parts_readable(root: Path) -> Iterator[tuple[str, str]]:
     for path in part_files(root):
         try:
-            file = pq.ParquetFile(path)
+            file = open_parquet(path)
             table = file.read()
             missing = {STEP, SEGMENT, SEQUENCE} - set(table.column_names)
             if missing:

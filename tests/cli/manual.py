@@ -24,6 +24,7 @@ and when `TERM` is `dumb`. Text from logs is shown without control characters.
 
 `--json` prints one document whose `schema` names its kind and version.
 Within a version fields are added, never renamed.
+`next` lists commands that lead on from the answer, the most useful first; `TARGET` in them stands for your own code.
 Numbers keep six significant digits; a number that is not finite is the string `"nan"`, `"inf"` or `"-inf"`. The text is
 ASCII, and the same input gives the same bytes.
 """

@@ -89,8 +89,8 @@ def test_the_json_document_has_the_fields_of_the_contract_in_its_order():
     document = json.loads(json_report.render(FAILING))
 
     assert list(document) == [
-        "schema", "run", "verdict", "sentence", "incidents", "findings", "checked", "not_checked", "reassurances",
-        "recording",
+        "schema", "run", "verdict", "sentence", "incidents", "findings", "next", "checked", "not_checked",
+        "reassurances", "recording",
     ]  # fmt: skip
     assert list(document["findings"][0]) == [
         "key", "id", "subject", "stage", "severity", "confidence", "confidence_interval", "confidence_examples",

@@ -58,22 +58,6 @@ def add_json(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("--json", action="store_true", help=f"print {what} as JSON")
 
 
-VERIFIED = (  # slots of a Pipeline that a command line can fill: functions
-    "reward",
-    "advantages",
-    "gae",
-    "whiten",
-    "logprobs",
-    "entropy",
-    "loss",
-    "kl",
-    "value_loss",
-    "dpo_loss",
-    "decode",
-    "completion_mask",
-)
-
-
 class _Slot(argparse.Action):
     """Collects `--loss MODULE:FUNCTION` and its like in one mapping."""
 
@@ -89,8 +73,10 @@ class _Slot(argparse.Action):
 
 def add_verified_functions(parser: argparse.ArgumentParser) -> None:
     """One option a function of the pipeline."""
+    from rlprobe.verifier.pipeline import FUNCTIONS
+
     parser.set_defaults(functions={})
-    for slot in VERIFIED:
+    for slot in FUNCTIONS:
         option, where = f"--{slot.replace('_', '-')}", "MODULE:FUNCTION"
         told = f"the function in the place of `{slot}`"
         parser.add_argument(

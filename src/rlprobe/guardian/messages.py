@@ -116,7 +116,8 @@ def _risen(memory: RunMemory, diagnosis: Diagnosis, rising: list[str]) -> Messag
     if len(shown) > _MOST_FINDINGS:
         body += f"\n\nand {len(shown) - _MOST_FINDINGS} more"
     urgency: Urgency = "failure" if head.severity == "critical" else "warning"
-    return Message(occasion=occasion, title=title, body=f"{body}\n\n{_more(diagnosis)}", urgency=urgency)
+    page = f"rlprobe explain {plain(head.page)}\n" if head.page else ""
+    return Message(occasion=occasion, title=title, body=f"{body}\n\n{page}{_more(diagnosis)}", urgency=urgency)
 
 
 def _incident(finding: Finding, diagnosis: Diagnosis) -> set[str]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from numbers import Integral, Real
 
 from rlprobe.doctor.finding import Diagnosis, Evidence, Finding, NotChecked, Reassurance, Remedy
-from rlprobe.reports import phrases
+from rlprobe.reports import next_steps, phrases
 
 SCHEMA = "rlprobe.diagnosis/1"
 DIGITS = 6  # significant digits of every number that is not whole
@@ -37,6 +37,7 @@ def render(diagnosis: Diagnosis) -> str:
                 for incident in diagnosis.incidents
             ],
             "findings": [_finding(finding) for finding in diagnosis.findings],
+            "next": next_steps.of_diagnosis(diagnosis),
             "checked": diagnosis.checked,
             "not_checked": [_not_checked(entry) for entry in diagnosis.not_checked],
             "reassurances": [_reassurance(entry) for entry in diagnosis.reassurances],

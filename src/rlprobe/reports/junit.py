@@ -22,7 +22,7 @@ def render(report: Report) -> str:
         statement = plain(result.outcome.statement)
         if result.status == "fail":
             failure = SubElement(case, "failure", message=statement)
-            failure.text = plain(f"{result.where} {result.fix}".strip())
+            failure.text = plain(f"{result.where} {result.fix} More: rlprobe explain {result.id}".strip())
         elif result.status in ("not_checkable", "not_applicable"):
             SubElement(case, "skipped", message=statement)
         elif result.status == "warn":

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from rlprobe.doctor.finding import Diagnosis
 from rlprobe.reports import format as say
-from rlprobe.reports import phrases
+from rlprobe.reports import next_steps, phrases
 from rlprobe.reports.canvas import draw
 
 STYLES = {
@@ -62,7 +62,7 @@ def _line(run: Listed) -> tuple[str, str, str, str]:
 def _entry(run: Listed) -> Mapping[str, object]:
     told = run.diagnosis
     if told is None:
-        return {"source": run.source, "problem": run.problem}
+        return {"source": run.source, "problem": run.problem, "next": []}
     worst = told.worst_finding()
     return {
         "source": run.source,
@@ -73,4 +73,5 @@ def _entry(run: Listed) -> Mapping[str, object]:
         "state": told.state,
         "verdict": told.verdict,
         "worst": None if worst is None else {"key": worst.key, "id": worst.id, "severity": worst.severity},
+        "next": next_steps.of_run(run.source, told.verdict),
     }

@@ -1,11 +1,12 @@
 """Answers about samples as JSON documents; raw bytes such as token ids are left out."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 
 from rlprobe.forensics.groups import Group
 from rlprobe.forensics.measures import Vocabulary
 from rlprobe.forensics.prompts import Timeline
-from rlprobe.reports import json
+from rlprobe.reports import json, next_steps
 from rlprobe.reports.samples_page import Listing
 
 SampleRow = Mapping[str, object]
@@ -13,6 +14,7 @@ SampleRow = Mapping[str, object]
 
 def samples(facts: Listing, rows: Iterable[SampleRow]) -> Iterator[str]:
     """The document of a list, piece by piece, so that a long one need not be held."""
+    first, rows = _first(rows)
     head = {
         "schema": "rlprobe.samples/1",
         "source": facts.source,
@@ -22,6 +24,7 @@ def samples(facts: Listing, rows: Iterable[SampleRow]) -> Iterator[str]:
             {"low": each.low, "high": each.high, "count": each.count, "drawn": each.drawn} for each in facts.strata
         ],
         "notes": facts.notes,
+        "next": next_steps.of_samples(facts.source, first),
     }
     yield json.document(head).rstrip().removesuffix("}").rstrip() + ',\n "samples": ['
     between = "\n"
@@ -29,6 +32,13 @@ def samples(facts: Listing, rows: Iterable[SampleRow]) -> Iterator[str]:
         yield between + json.document(row).strip()
         between = ",\n"
     yield "\n ]\n}\n"
+
+
+def _first(rows: Iterable[SampleRow]) -> tuple[SampleRow | None, Iterable[SampleRow]]:
+    """The first of some rows, None where there is none, and all of them."""
+    left = iter(rows)
+    first = next(left, None)
+    return first, chain([] if first is None else [first], left)
 
 
 def group(facts: Group, source: str) -> Mapping[str, object]:

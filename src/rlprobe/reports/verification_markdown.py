@@ -41,6 +41,7 @@ def _finding(result: Result) -> list[str]:
     ]
     details += [(f"input {role}", argument(value)) for role, value in outcome.example.items()]
     lines += ["", *(f"- {name}: {_text(value)}" for name, value in details if value)]
+    lines.append(f"- more: `rlprobe explain {result.id}`")
     repro = result.repro()
     if repro:
         fence = "`" * (3 + repro.count("```"))

@@ -3,6 +3,21 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
+FUNCTIONS = (  # slots that a command line can fill: each a function
+    "reward",
+    "advantages",
+    "gae",
+    "whiten",
+    "logprobs",
+    "entropy",
+    "loss",
+    "kl",
+    "value_loss",
+    "dpo_loss",
+    "decode",
+    "completion_mask",
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Pipeline:

@@ -45,6 +45,7 @@ class CheckedInvariant:
             lines += [f"expected {outcome.expected}, got {outcome.got}"] if outcome.expected or outcome.got else []
             lines += [f"looks like: {outcome.fingerprint}"] if outcome.fingerprint else []
             lines += [self.result.where, f"What to try: {self.result.fix}", self.result.repro()]
+            lines.append(f"rlprobe explain {self.result.id}")
             pytest.fail("\n".join(line for line in lines if line), pytrace=False)
 
 

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, is_dataclass
 
 import numpy as np
 
+from rlprobe.verifier import next_steps
 from rlprobe.verifier.binding import Bound
 from rlprobe.verifier.outcome import STAGES, Check, Outcome, Status
 from rlprobe.verifier.repro import snippet
@@ -72,6 +73,7 @@ class Result:
             "fix": self.fix if outcome.status in ("fail", "warn") else "",
             "repro": self.repro(),
             "missing": list(outcome.missing),
+            "next": next_steps.of_check(self),
             "suspect": list(self.suspect),
             "causes": list(self.check.causes),
             "page": self.check.id,
@@ -166,6 +168,7 @@ class Report:
             "counts": {s: self.count(s) for s in ("pass", "fail", "warn", "not_checkable", "not_applicable")},
             "checks": [result.tree() for result in self.results],
             "missing": list(self.missing()),
+            "next": next_steps.of_report(self.results, self.missing()),
             "bindings": list(self.bindings),
             "measured": {name: _plain(value) for name, value in sorted(self.measured.items())},
             "declared": {name: _plain(value) for name, value in self.declared.items()},

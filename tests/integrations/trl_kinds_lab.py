@@ -9,16 +9,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, Qwen2ForSequenceCl
 
 from tests.integrations.tiny_model import answer_of, questions
 from tests.integrations.trl_lab import BASE, build, correct, shape
-from trl import (
-    DPOConfig,
-    DPOTrainer,
-    KTOConfig,
-    KTOTrainer,
-    RewardConfig,
-    RewardTrainer,
-    SFTConfig,
-    SFTTrainer,
-)
+from trl import DPOConfig, DPOTrainer, RewardConfig, RewardTrainer, SFTConfig, SFTTrainer
 
 COMMON = {
     name: value for name, value in BASE.items() if name not in ("num_generations", "max_completion_length", "beta")
@@ -70,6 +61,10 @@ def dpo(home: Path, out: Path, **settings: object) -> Trainer:
 
 def kto(home: Path, out: Path, **settings: object) -> Trainer:
     """Kahneman-Tversky optimisation on single answers."""
+    try:
+        from trl import KTOConfig, KTOTrainer
+    except ImportError:  # an experiment before it was one of the main trainers
+        from trl.experimental.kto import KTOConfig, KTOTrainer
     args = KTOConfig(output_dir=str(out), seed=1, **{**COMMON, "beta": 0.2, **settings})
     return KTOTrainer(args=args, train_dataset=judged(), **_policy(home))
 
@@ -123,6 +118,37 @@ def orpo(home: Path, out: Path, **settings: object) -> Trainer:
 
     args = ORPOConfig(output_dir=str(out), seed=1, **{**COMMON, "max_length": 32, **settings})
     return ORPOTrainer(args=args, train_dataset=pairs(), **_policy(home))
+
+
+def ppo(home: Path, out: Path, **settings: object) -> Trainer:
+    """Proximal policy optimisation with a value model; trl 1.12 and older."""
+    from trl.experimental.ppo import PPOConfig, PPOTrainer
+
+    tokens = AutoTokenizer.from_pretrained(home)
+    torch.manual_seed(0)
+    values, judge = (Qwen2ForSequenceClassification.from_pretrained(home, num_labels=1) for _ in range(2))
+    rows = [{"input_ids": tokens(text).input_ids} for text in questions(PAIRS, 3)]
+    chosen = {
+        **{name: value for name, value in COMMON.items() if name != "max_steps"},
+        "response_length": 10,
+        "num_ppo_epochs": 2,
+        "num_mini_batches": 2,
+        "total_episodes": 48,
+        "gradient_accumulation_steps": 2,
+        "num_sample_generations": 0,
+        "stop_token": "eos",
+        "kl_coef": 0.1,
+        **settings,
+    }
+    return PPOTrainer(
+        args=PPOConfig(output_dir=str(out), seed=1, **chosen),
+        processing_class=tokens,
+        model=AutoModelForCausalLM.from_pretrained(home),
+        ref_model=AutoModelForCausalLM.from_pretrained(home),
+        reward_model=judge,
+        value_model=values,
+        train_dataset=Dataset.from_list(rows),
+    )
 
 
 def grpo(home: Path, out: Path, **settings: object) -> Trainer:

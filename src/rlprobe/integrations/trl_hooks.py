@@ -34,6 +34,8 @@ class Hooks(Watch):
         with_tokens: whether per-token arrays are kept.
     """
 
+    complete = True
+
     def __init__(self, trainer: Trainer, guard: HookGuard, *, with_tokens: bool) -> None:
         super().__init__(trainer, guard, with_tokens=with_tokens)
         self.rloo = self.algorithm == "rloo"

@@ -108,6 +108,9 @@ KEYS_OF: Mapping[str, Mapping[str, Key]] = {
 }
 _METADATA_OF: Mapping[str, Mapping[str, Metadata]] = {
     **{each: {"kl_mean": _SAMPLED, "objective/kl": _SEQUENCE} for each in ("online_dpo", "xpo", "nash_md")},
+    "orpo": {
+        name: Metadata(unit="nats/token", per="token") for name in ("chosen_logprob_mean", "rejected_logprob_mean")
+    },
     "kto": {
         "trl/kl": Metadata(unit="nats/sequence", estimator="k1", pair="policy/reference", per="sequence", key="kl")
     },

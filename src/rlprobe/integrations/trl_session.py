@@ -37,6 +37,7 @@ class Session:
         self._reference: ReferenceProbe | None = None
         self._first_step = 0
         self._consumed: dict[str, int] = {}  # raw metric -> values of its list that are already recorded
+        self._recorded: set[str] = set()  # names that the hooks have recorded so far
         self._updating = 0.0
 
     def train_begins(self, step: int) -> None:
@@ -96,9 +97,10 @@ class Session:
         if evaluation:
             self.recorder.log_step(step, scores_of(logs))
         elif "loss" in logs and "learning_rate" in logs:  # not the summary at the end
-            seen = self.watch.step.facts
-            keep = {"grad_norm", "epoch"} - set(seen)
-            self.recorder.log_step(step, {key: number(logs[key]) for key in keep if logs.get(key) is not None})
+            names = {self.watch.key(key).name: value for key, value in logs.items() if value is not None}
+            wanted = {"grad_norm", "epoch"} if self.watch.complete else names.keys()
+            missed = wanted - self._recorded
+            self.recorder.log_step(step, {name: number(names[name]) for name in missed if name in names})
 
     def evaluated(self, metrics: Mapping[str, object], step: int) -> None:
         """An evaluation is over: its scores as an event, its samples apart from the training ones."""
@@ -131,6 +133,7 @@ class Session:
         out |= record.facts
         out |= record.seconds
         out |= _resources(self.trainer)
+        self._recorded |= out.keys()
         return out
 
     def _raw_metrics(self) -> dict[str, float]:

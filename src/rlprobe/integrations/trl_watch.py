@@ -30,6 +30,7 @@ class Watch:
     """
 
     own_loop = False  # whether its train() is not that of transformers
+    complete = False  # whether nothing that the trainer logs is missed by its hooks
 
     def __init__(self, trainer: Trainer, guard: HookGuard, *, with_tokens: bool) -> None:
         self.trainer, self.guard, self.with_tokens = trainer, guard, with_tokens

@@ -12,6 +12,7 @@ from rlprobe import lab
 from rlprobe.doctor.catalog import entries
 from rlprobe.doctor.engine import diagnose
 from rlprobe.doctor.finding import Diagnosis, Finding
+from rlprobe.opening import open_run
 from rlprobe.recording.run import Run
 
 KEPT = Path(os.environ.get("RLPROBE_BENCH_CACHE", Path.home() / ".cache" / "rlprobe-bench"))
@@ -90,7 +91,7 @@ def read(
                 steps=steps,
                 expected=() if fault is None else fault.signatures,
                 onset=None if fault is None or fault.onset is None else 1 + int(fault.onset * steps),
-                diagnosis=diagnose(_kept(name, seed, steps)),
+                diagnosis=diagnose(kept_run(name, seed, steps)),
             )
 
 
@@ -104,9 +105,8 @@ def _train(job: tuple[str, int, int]) -> None:
         lab.train(name, _folder(*job), steps=steps, seed=seed)
 
 
-def _kept(name: str, seed: int, steps: int) -> Run:
-    from rlprobe.opening import open_run
-
+def kept_run(name: str, seed: int, steps: int) -> Run:
+    """A run that was trained before."""
     return open_run(_folder(name, seed, steps))
 
 

@@ -1,5 +1,6 @@
 """A run played row by row through the guardian: which messages it sends at which step, and where it would halt."""
 
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 
 from bench.doctor.laboratory import QUIET
@@ -42,26 +43,39 @@ class Played:
 
 
 def play(run: Run) -> Played:
-    """Play a run row by row; one whose whole course leaves no finding of an alarming signature is not played.
-
-    No row of it has one: findings of a prefix are those of the rows alone, what came and went stays in the diagnosis as
-    recovered (the doctor's law, held by tests/doctor/test_live_equals_posthoc.py), and a signature of severity info is
-    never more than that.
-    """
+    """Play a run row by row; rows before the first finding of an alarming signature come at once: none has an alert."""
     whole = diagnose(run)
     first, last = (int(run.steps[0]), int(run.steps[-1])) if run.rows else (0, 0)
     quiet = Played(rows=run.rows, first=first, last=last, alerts=(), calm=0, halt=None, halted_by="", diagnosis=whole)
-    return _row_by_row(run, quiet) if any(one.id not in QUIET for one in whole.findings) else quiet
+    begin = first_alarming(run, whole)
+    return quiet if begin is None else _row_by_row(run, quiet, int(run.steps[begin]))
 
 
-def _row_by_row(run: Run, quiet: Played) -> Played:
+def first_alarming(run: Run, whole: Diagnosis) -> int | None:
+    """Index of the first row at which a finding of an alarming signature is there; None where no row has one.
+
+    Findings of a prefix are those of its rows alone, and what came and went stays in the diagnosis as recovered (the
+    doctor's law, held by tests/doctor/test_live_equals_posthoc.py): where a prefix has one, every longer prefix has
+    one, so halving finds the first. A signature of severity info is never more than that.
+    """
+
+    def alarming(row: int) -> int:
+        return int(any(one.id not in QUIET for one in diagnose(run, until=int(run.steps[row])).findings))
+
+    if all(one.id in QUIET for one in whole.findings):
+        return None
+    return bisect_left(range(run.rows - 1), 1, key=alarming)
+
+
+def _row_by_row(run: Run, quiet: Played, begin: int) -> Played:
+    """Play a run; looks begin at the row of step `begin`."""
     feed = ReplayFeed(run)
     guard = Guard(Run(feed), SETTINGS, now=0.0)
     alerts: list[tuple[int, frozenset[str]]] = []
     calm, halt, halted_by, now = 0, None, "", 0.0
     for now, moment in moments(run, speed=None, sleep=lambda seconds: None):
         feed.reveal(moment)
-        if moment.event is not None:
+        if moment.event is not None or (moment.step is not None and moment.step < begin):
             continue
         look = guard.look(now)
         step = int(guard.run.steps[-1])

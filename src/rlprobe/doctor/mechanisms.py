@@ -92,6 +92,7 @@ EDGES: tuple[Edge, ...] = (
     Edge("GIBBERISH", "REWARD_COLLAPSE", "broken text cannot score"),
     Edge("GIBBERISH", "FORMAT_LOSS", "broken text has no format"),
     Edge("GIBBERISH", "KL_BLOWUP", "the reference would not write these letters"),
+    Edge("GIBBERISH", "NO_EOS", "text without a thread has no place to end"),
     Edge("GIBBERISH", "REWARD_HACK_LENGTH", "letters that are paid are paid more the more there are"),
     Edge("FORMAT_LOSS", "REWARD_COLLAPSE", "a right answer without the format scores nothing"),
     Edge("FORMAT_LOSS", "DEGENERATE_GROUPS", "answers without the format all score the floor"),

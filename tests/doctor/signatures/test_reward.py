@@ -209,19 +209,6 @@ def test_a_jump_of_mean_and_spread_with_a_calm_policy_is_a_change_of_scale() -> 
     assert not _found(columns_run(moved), "REWARD_SCALE_SHIFT")
 
 
-def test_a_held_out_score_that_falls_while_training_rises_is_a_gap() -> None:
-    rows = 200
-    asked = np.arange(rows) % 10 == 0
-    falling = np.where(asked, np.concatenate([course(0.3, 0.6, 80), course(0.6, 0.3, 120)]), np.nan)
-    level = np.where(asked, np.concatenate([course(0.3, 0.6, 80), _flat(0.6, 120, 0.005)]), np.nan)
-    train = {"reward_mean": course(0.2, 0.9, rows, noise=0.02)}
-
-    assert [one.subject for one in _alarms(columns_run(train | {"evaluation_score/held": falling}), "EVAL_GAP")] == [
-        "held"
-    ]
-    assert not _found(columns_run(train | {"evaluation_score/held": level}), "EVAL_GAP")
-
-
 def test_a_reward_that_is_no_number_is_critical_at_once() -> None:
     bad = np.zeros(30)
     bad[12] = 1
@@ -270,15 +257,3 @@ def test_a_policy_stands_still_only_where_its_distance_does_not_just_dip(seed: i
     assert any(np.median(dip[row - 14 : row + 1]) < 5e-4 for row in range(60, ROWS))
     assert not _found(columns_run({"reward_mean": reward, "kl_mean": dip}), "NO_LEARNING")
     assert _alarms(columns_run({"reward_mean": reward, "kl_mean": still}), "NO_LEARNING")
-
-
-def test_length_that_rises_with_the_reward_and_not_with_the_task_is_told_without_the_correlation() -> None:
-    grown = {
-        "reward_mean": course(0.2, 0.9, ROWS, noise=0.03),
-        "completion_tokens_mean": course(100, 400, ROWS, noise=10),
-    }
-    flat, rising = {"accuracy_fraction": _flat(0.3)}, {"accuracy_fraction": course(0.2, 0.6, ROWS, noise=0.03)}
-
-    assert _alarms(columns_run(grown | flat), "REWARD_HACK_LENGTH")
-    assert not _found(columns_run(grown | rising), "REWARD_HACK_LENGTH")
-    assert not _found(columns_run(grown), "REWARD_HACK_LENGTH")

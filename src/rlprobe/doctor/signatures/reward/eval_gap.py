@@ -1,5 +1,7 @@
 """Held-out evaluation falls, or never moves, while training reward rises: what is learned does not carry over."""
 
+from functools import reduce
+
 import numpy as np
 
 from rlprobe.doctor.rows import Rows
@@ -8,6 +10,7 @@ from rlprobe.recording.run import BoolArray, FloatArray
 
 FAMILY = "evaluation_score"
 OTHER = 6.0  # standard errors of a fall of the training reward that noise does not give
+FIRST = 2  # evaluations that the first level is the middle of
 LAST = 3  # evaluations that the newest level is the mean of
 
 SIGNATURE = Signature(
@@ -56,16 +59,33 @@ SIGNATURE = Signature(
 def judge(rows: Rows) -> tuple[Judgement, ...]:
     """One judgement an evaluation set: fallen from its best, or flat with every other set, while training rises."""
     names = [f"{FAMILY}/{name}" for name in rows.members(FAMILY)]
-    train = rows.change("reward_mean").z
-    gained = np.zeros(len(rows), dtype=bool)
+    train, share = _training(rows)
+    gained, lacking = np.zeros(len(rows), dtype=bool), np.zeros(len(rows), dtype=bool)
     for name in names:
         now, noise = _now(rows, name), rows.change(name, minimum=4).noise
-        first = rows.baseline(name, count=2).level
+        first = rows.baseline(name, count=FIRST).level
         gained |= now - first > np.fmax(2 * noise / np.sqrt(LAST), 0.01 * np.abs(first))
-    return tuple(_one(rows, name, train, gained) for name in names)
+        # That nothing was gained is known once a gain of training's proportion lies beyond the noise of both ends.
+        error = noise * np.sqrt(1 / FIRST + 1 / LAST)
+        lacking |= share * np.abs(first) - (now - first) > rows.limit("noise") * error
+    return tuple(_one(rows, name, train, lacking & ~gained) for name in names)
 
 
-def _one(rows: Rows, name: str, train: FloatArray, gained: BoolArray) -> Judgement:
+def _training(rows: Rows) -> tuple[FloatArray, FloatArray]:
+    """(n,) how far training has risen, in standard errors and as a fraction of its start.
+
+    Where a score of the task itself is logged beside the reward, it must have risen too: a reward that rises without
+    the task has nothing that could carry over, and other signatures name what it pays for.
+    """
+    rises, shares = [], []
+    for name in ("reward_mean", "true_reward_mean", "accuracy_fraction"):
+        change, start = rows.change(name), rows.baseline(name).level
+        rises.append(change.z)
+        shares.append((change.late - start) / np.abs(start))
+    return reduce(np.fmin, rises), reduce(np.fmin, shares)
+
+
+def _one(rows: Rows, name: str, train: FloatArray, unmoved: BoolArray) -> Judgement:
     series, count = rows.series(name), rows.observations(name)
     now, noise = _now(rows, name), rows.change(name, minimum=4).noise
     best = rows.carried_max(f"best {name}", _now(rows, name))
@@ -74,8 +94,10 @@ def _one(rows: Rows, name: str, train: FloatArray, gained: BoolArray) -> Judgeme
     # A training reward that has fallen as well met another task or another judge: the best score is of that time.
     fallen &= ~rows.ever(f"other task {name}", rows.fall("reward_mean").z >= OTHER)
     risen, enough = train >= rows.limit("rise"), count >= rows.limit("evaluations")
-    flat = (count >= rows.limit("flat_evaluations")) & ~gained
-    gap = risen & enough & (fallen | flat)
+    flat = (count >= rows.limit("flat_evaluations")) & unmoved
+    # A set may take off late: that nothing was gained is told once evaluation after evaluation has shown it.
+    known = rows.level(f"flat {name}", flat & risen, series.fresh) >= rows.alarm
+    gap = risen & enough & (fallen | flat & known)
     # Evaluations are few and noisy: one that comes half way back within its noise has not come back.
     still = fallen | (drop > rows.limit("drop") / 2 * np.abs(best)) & (drop > noise * np.sqrt(2 / LAST))
     return Judgement(

@@ -8,6 +8,9 @@ from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
 from rlprobe.recording.run import BoolArray, FloatArray
 
+WIDTH = 9  # rows that the usual correlation is the mean of
+SURE = 2.0  # standard errors by which it must lie above the limit: noise alone does so in one of 40 rows
+
 SIGNATURE = Signature(
     id="REWARD_HACK_LENGTH",
     stage="reward",
@@ -79,17 +82,17 @@ SIGNATURE = Signature(
 
 def judge(rows: Rows) -> Judgement:
     """Fires when longer answers have been paid better for many rows, answers have grown, and the task has not."""
-    pay = rows.series("length_reward_correlation")
-    paid = pay.values > rows.limit("correlation")
-    usual = rows.recent_median("usual", pay.values, pay.fresh, width=9)
-    length, start = rows.smooth("completion_tokens_mean", 9), rows.baseline("completion_tokens_mean").level
+    paid = _paid(rows)
+    length, start = rows.smooth("completion_tokens_mean", WIDTH), rows.baseline("completion_tokens_mean").level
     grown = length >= rows.limit("growth") * start
     highest, lowest = _task(rows)
     earned = highest >= rows.limit("truth")
     together = _together(rows, length, start, highest)
-    bought = (usual > rows.limit("correlation")) & grown & (rows.change("reward_mean").z > 0)
+    bought = paid & grown & (rows.change("reward_mean").z > 0)
+    # Room for an answer is paid until there is room enough: only pay that goes on after the growth is for length itself.
     evidence = np.maximum(
-        rows.level("paid", paid, pay.fresh), rows.level("together", together, rows.series("reward_mean").fresh)
+        rows.level("paid", paid & grown, rows.series("length_reward_correlation").fresh),
+        rows.level("together", together, rows.series("reward_mean").fresh),
     )
     return Judgement(
         fires=(bought | together) & (evidence >= rows.alarm) & ~earned,
@@ -98,6 +101,14 @@ def judge(rows: Rows) -> Judgement:
         critical=lowest <= -rows.limit("lost"),
         facts={"growth": length / start},
     )
+
+
+def _paid(rows: Rows) -> BoolArray:
+    """(n,) whether the usual correlation lies above the limit beyond its own noise: groups are few, and it is noisy."""
+    noise = rows.change("length_reward_correlation", minimum=WIDTH).noise
+    usual = rows.mean("length_reward_correlation", WIDTH)
+    paid: BoolArray = usual - SURE * noise / np.sqrt(WIDTH) > rows.limit("correlation")
+    return paid
 
 
 def _together(rows: Rows, length: FloatArray, start: FloatArray, highest: FloatArray) -> BoolArray:

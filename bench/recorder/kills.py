@@ -1,12 +1,15 @@
-"""SIGKILL at random moments of a recording process; what is read back afterwards.
+"""SIGKILL at random moments of a recording process, and at chosen calls to the disk; what is read back afterwards.
 
-    python -m bench.recorder.kills [--n 50] [--seed 0]
+    python -m bench.recorder.kills [--n 50] [--seed 0] [--jobs 2]
 
-Each child logs steps (and samples) as fast as the case says and writes, before each call, the step it is about to hand
-over, and after the call the time, to a shared memory map. The parent kills it, reads the recording and checks:
-every row handed over more than 200 ms before the kill is there, once, in order, with its values; and no row is there
-that was never about to be handed over. Half of the children take up the recording that the last one left, whose
-rows must still be there.
+Each child logs steps, samples and events as fast as its mode says, and writes before each call what it is about to hand
+over, and after the call the time, to a shared memory map. It is killed, the recording is read, and checked:
+every row handed over more than 200 ms before the kill is there, once, in order, with its values; so are its samples and
+events; and nothing is there that was never about to be handed over. Half of the children take up the recording that the
+last one left, whose rows must still be there.
+
+In the mode `calls` the child dies inside the n-th write, fsync, rename, unlink, mkdir or creation of a file, half of
+the writes half done; what must be there is what a `flush` or `close` that returned has promised. It needs a C compiler.
 """
 
 import argparse
@@ -16,20 +19,48 @@ import random
 import shutil
 import signal
 import struct
+import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
 from itertools import pairwise
+from multiprocessing import get_context
 from pathlib import Path
+
+from tests.support import faults
 
 from rlprobe.recorder import worker
 from rlprobe.recorder.recorder import Recorder
-from rlprobe.recording.reader import RecordingFeed
+from rlprobe.recording.convert import export  # noqa: F401  # imports what children need, once, in their parent
+from rlprobe.recording.reader import RecordingFeed, UnreadableRecording
 from rlprobe.recording.run import Run
 
 GRACE = 0.2  # seconds; a row handed over earlier than this before the kill must be there
+_HEADER = struct.Struct("<qq")  # entries, and how many of them a flush has promised
 _ENTRY = struct.Struct("<qd")  # step, time of the hand-over
-_ENTRIES = 400_000
+_ENTRIES = 20_000
+_SESSION = 60  # steps after which the mode `calls` closes and takes the run up again
+MODES = ("steps", "samples", "snapshots", "closing", "resumed", "calls")
+_ORDER = ("steps", "resumed", "samples", "resumed", "calls", "calls", "snapshots", "resumed", "closing", "calls")
+_PAUSES = {"steps": 0.001, "samples": 0.002, "snapshots": 0.0005, "closing": 0.0002, "resumed": 0.001, "calls": 0.001}
+_CONTINUED = ("resumed", "calls")
+
+
+@dataclass(slots=True)
+class Found:
+    """What a recording holds: steps, (step, sample) pairs, steps of events."""
+
+    steps: set[int] = field(default_factory=set)
+    samples: set[tuple[int, int]] = field(default_factory=set)
+    events: set[int] = field(default_factory=set)
+    wrong: int = 0
+    unreadable: int = 0
+
+    def lacks(self, other: "Found") -> int:
+        """How much of `other` is not here."""
+        return len(other.steps - self.steps) + len(other.samples - self.samples) + len(other.events - self.events)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +68,6 @@ class Outcome:
     """One kill: what the child was doing, and what was found."""
 
     mode: str
-    seconds: float
     handed: int
     due: int
     read: int
@@ -52,103 +82,158 @@ class Outcome:
         return not (self.missing or self.invented or self.wrong)
 
 
-MODES = ("steps", "samples", "snapshots", "closing", "resumed")
-_ORDER = ("steps", "resumed", "samples", "resumed", "snapshots", "resumed", "resumed", "closing")
-_PAUSES = {"steps": 0.001, "samples": 0.01, "snapshots": 0.0005, "closing": 0.0002, "resumed": 0.001}
+class Ledger:
+    """What a child says of itself while it lives: the steps it hands over, when, and what it was promised."""
+
+    def __init__(self) -> None:
+        self._map = mmap.mmap(-1, _HEADER.size + _ENTRIES * _ENTRY.size)
+        self.count = 0
+
+    def begin(self, step: int) -> None:
+        """The step is about to be handed over."""
+        _ENTRY.pack_into(self._map, _HEADER.size + self.count * _ENTRY.size, step, 0.0)
+        self.count += 1
+        struct.pack_into("<q", self._map, 0, self.count)
+
+    def handed(self, step: int) -> None:
+        """It was handed over."""
+        _ENTRY.pack_into(self._map, _HEADER.size + (self.count - 1) * _ENTRY.size, step, time.monotonic())
+
+    def promised(self) -> None:
+        """Everything so far survives the process."""
+        struct.pack_into("<q", self._map, 8, self.count)
+
+    def offered(self) -> list[int]:
+        """Steps that may be there."""
+        return [step for step, _ in self._entries()]
+
+    def due(self, killed: float | None) -> list[int]:
+        """Steps that must be there; without a time of death those that were promised."""
+        kept = _HEADER.unpack_from(self._map)[1]
+        return [
+            step
+            for number, (step, when) in enumerate(self._entries())
+            if number < kept or (killed is not None and 0 < when < killed - GRACE)
+        ]
+
+    def _entries(self) -> list[tuple[int, float]]:
+        count = _HEADER.unpack_from(self._map)[0]
+        return [_ENTRY.unpack_from(self._map, _HEADER.size + index * _ENTRY.size) for index in range(count)]
 
 
-def child(run: Path, shared: mmap.mmap, mode: str, first: int) -> None:
+def expected(steps: Iterable[int], mode: str) -> Found:
+    """What handing these steps over puts into a recording."""
+    steps = set(steps)
+    samples = {(step, i) for step in steps if step % 3 == 0 for i in range(4)} if mode != "steps" else set()
+    return Found(steps=steps, samples=samples, events={step for step in steps if step % 10 == 0})
+
+
+def child(run: Path, ledger: Ledger, mode: str, first: int) -> None:
     """Log until killed."""
-    if mode in ("snapshots", "resumed"):  # everything that happens every few seconds happens all the time
-        worker._SNAPSHOT_EVERY = 0.02  # type: ignore[misc]  # a bench may shorten what a run waits for
+    if mode in ("snapshots", *_CONTINUED):  # everything that happens every few seconds happens all the time
+        worker._SNAPSHOT_EVERY = worker._SYNC_EVERY = 0.02  # type: ignore[misc]  # a bench may shorten what a run waits for
         worker._SNAPSHOT_SHARE = 0  # type: ignore[misc]
         worker._GROWTH = 0.0  # type: ignore[misc]
         worker._KEEP_EVERY = 0.02  # type: ignore[misc]
         worker._PART_ROWS = 8  # type: ignore[misc]
     recorder = Recorder(run)
-    for count, step in enumerate(range(first, first + _ENTRIES - 1)):
-        _ENTRY.pack_into(shared, 8 + count * _ENTRY.size, step, 0.0)
-        struct.pack_into("<q", shared, 0, count + 1)
-        recorder.log_step(step, {"a": step * 0.5, "b": float(-step), f"rare/{step % 7}": 1.0})
+    for step in range(first, first + _ENTRIES - 1):
+        ledger.begin(step)
+        if step % 10 == 0:
+            recorder.log_event("custom", step, mine=step)
         if mode != "steps" and step % 3 == 0:
             recorder.log_samples(step, [{"completion": f"text {step} {i}", "reward": float(i)} for i in range(4)])
-        _ENTRY.pack_into(shared, 8 + count * _ENTRY.size, step, time.monotonic())
+        recorder.log_step(step, {"a": step * 0.5, "b": float(-step), f"rare/{step % 7}": 1.0})
+        ledger.handed(step)
         time.sleep(_PAUSES[mode])
-        if mode == "closing" and count == 600:
+        if mode == "closing" and ledger.count == 300:
             recorder.close()
             time.sleep(60)
+        if mode == "calls" and ledger.count % 7 == 0 and recorder.flush():
+            ledger.promised()
+        if mode == "calls" and ledger.count % _SESSION == 0 and recorder.close():
+            ledger.promised()
+            recorder = Recorder(run)
 
 
-def kill_once(
-    directory: Path, mode: str, generator: random.Random, first: int, before: set[int]
-) -> tuple[Outcome, int, set[int]]:
-    """Start a child, kill it, check what it left.
+def kill_once(run: Path, mode: str, generator: random.Random, first: int, before: Found) -> tuple[Outcome, int, Found]:
+    """Start a child, have it killed, check what it left.
 
     Returns:
-        the outcome, the step at which the next child begins, and the steps that are in the recording now.
+        the outcome, the step at which the next child begins, and what is in the recording now.
     """
-    run = directory / "run"
-    shared = mmap.mmap(-1, 8 + _ENTRIES * _ENTRY.size)
+    ledger = Ledger()
     pid = os.fork()
     if pid == 0:
         try:
-            child(run, shared, mode, first)
+            if mode == "calls":
+                block = faults.of_its_own()
+                block.die_half, block.die_at = generator.randrange(2), generator.randrange(1, 400)
+            child(run, ledger, mode, first)
         finally:
             os._exit(1)
-    delay = generator.uniform(0.15, 1.5)
-    time.sleep(delay)
-    killed = time.monotonic()
-    os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
-    (count,) = struct.unpack_from("<q", shared, 0)
-    entries = [_ENTRY.unpack_from(shared, 8 + index * _ENTRY.size) for index in range(count)]
-    outcome, steps = judge(run, mode, delay, entries, killed, before)
-    return outcome, first + count, steps
-
-
-def judge(
-    run: Path, mode: str, delay: float, entries: list[tuple[int, float]], killed: float, before: set[int]
-) -> tuple[Outcome, set[int]]:
-    """Compare what was handed over with what is read back."""
-    due = {step for step, handed in entries if 0 < handed < killed - GRACE}
-    offered = {step for step, _ in entries}
-    if not run.exists() or not any(run.iterdir()):
-        missing = len(due | before)
-        return Outcome(mode=mode, seconds=delay, handed=len(offered), due=len(due), read=0, missing=missing, invented=0,
-                       wrong=0, unreadable=0), set()  # fmt: skip
-    found = Run(RecordingFeed(run))
-    steps = found.steps.tolist()
-    wrong = sum(
-        value != step * 0.5 or other != -step
-        for step, value, other in zip(found.steps, found.column("a"), found.column("b"), strict=True)
-    )
-    wrong += sum(second <= one for one, second in pairwise(steps)) + found.rewinds
+    killed = None
+    if mode == "calls":
+        generator.random()
+    else:
+        time.sleep(generator.uniform(0.1, 0.6))
+        killed = time.monotonic()
+        os.kill(pid, signal.SIGKILL)
+    _, status = os.waitpid(pid, 0)
+    if os.waitstatus_to_exitcode(status) != -signal.SIGKILL:
+        raise RuntimeError(f"a child of mode {mode} ended by itself: {status}")
+    offered, due = ledger.offered(), ledger.due(killed)
+    found = read(run)
+    must, may = expected(due, mode), expected(offered, mode)
     outcome = Outcome(
-        mode=mode,
-        seconds=delay,
-        handed=len(offered),
-        due=len(due),
-        read=len(steps) - len(before),
-        missing=len((due | before) - set(steps)),
-        invented=len(set(steps) - offered - before),
-        wrong=wrong,
-        unreadable=found.reading.unreadable,
-    )
-    return outcome, set(steps)
+        mode=mode, handed=len(offered), due=len(due), read=len(found.steps - before.steps),
+        missing=found.lacks(must) + found.lacks(before),
+        invented=_union(may, before).lacks(found), wrong=found.wrong, unreadable=found.unreadable,
+    )  # fmt: skip
+    return outcome, first + len(offered), found
 
 
-def kills(count: int, seed: int, directory: Path) -> list[Outcome]:
-    """Kill so many children in all modes, one after the other."""
+def _union(one: Found, other: Found) -> Found:
+    return Found(one.steps | other.steps, one.samples | other.samples, one.events | other.events)
+
+
+def read(run: Path) -> Found:
+    """What the recording holds; `wrong` counts other values, other order, and whatever is there twice."""
+    try:
+        found = Run(RecordingFeed(run))
+    except UnreadableRecording:  # killed before there was anything
+        return Found()
+    steps = found.steps.tolist()
+    columns = [found.column(name) for name in ("a", "b")]
+    wrong = found.rewinds + sum(second <= one for one, second in pairwise(steps))
+    wrong += sum(a != step * 0.5 or b != -step for step, a, b in zip(steps, *columns, strict=True))
+    rows = found.samples(columns=("step", "sample", "completion"))
+    samples = list(zip(rows.columns["step"], rows.columns["sample"], strict=True)) if rows.rows else []  # type: ignore[call-overload]  # two columns
+    texts = rows.columns["completion"] if rows.rows else []
+    wrong += sum(text != f"text {step} {i}" for (step, i), text in zip(samples, texts, strict=True))  # type: ignore[call-overload]  # a list of texts
+    events = [int(str(event.fields["mine"])) for event in found.events if event.kind == "custom"]
+    wrong += len(samples) - len(set(samples)) + len(events) - len(set(events))
+    pairs = {(int(step), int(i)) for step, i in samples}
+    return Found(set(steps), pairs, set(events), wrong, found.reading.unreadable)
+
+
+def kills(count: int, seed: int) -> list[Outcome]:
+    """Kill so many children in all modes, one after the other, in a directory of their own."""
     generator = random.Random(seed)
     out = []
-    first, before = 0, set[int]()
-    for number in range(count):
-        mode = _ORDER[number % len(_ORDER)]
-        if mode != "resumed":
-            shutil.rmtree(directory / "run", ignore_errors=True)
-            first, before = 0, set()
-        outcome, first, before = kill_once(directory, mode, generator, first, before)
-        out.append(outcome)
+    first, before = 0, Found()
+    place = faults.place()
+    modes = [mode for mode in _ORDER if place is not None or mode != "calls"]
+    start = seed % len(modes)
+    with tempfile.TemporaryDirectory(prefix="rlprobe-kills-", dir=place) as directory:
+        run = Path(directory) / "run"
+        for number in range(count):
+            mode = modes[(start + number) % len(modes)]
+            if mode not in _CONTINUED:
+                shutil.rmtree(run, ignore_errors=True)
+                first, before = 0, Found()
+            outcome, first, before = kill_once(run, mode, generator, first, before)
+            out.append(outcome)
     return out
 
 
@@ -157,9 +242,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--n", type=int, default=50, help="how many processes to kill")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=2, help="how many at once")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="rlprobe-kills-") as directory:
-        outcomes = kills(arguments.n, arguments.seed, Path(directory))
+    faults.restart_with(["-m", "bench.recorder.kills", *sys.argv[1:]])
+    shares = [len(range(job, arguments.n, arguments.jobs)) for job in range(arguments.jobs)]
+    seeds = [arguments.seed * 1001 + job * 5 for job in range(arguments.jobs)]
+    with ProcessPoolExecutor(arguments.jobs, mp_context=get_context("fork")) as pool:
+        outcomes = [outcome for share in pool.map(kills, shares, seeds) for outcome in share]
     print("mode        kills   handed      due     read  missing invented    wrong     torn")
     for mode in MODES:
         own = [outcome for outcome in outcomes if outcome.mode == mode]

@@ -35,16 +35,21 @@ static size_t root_length;
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
-__attribute__((constructor)) static void begin(void) {
-    const char *path = getenv("FAULTS_BLOCK");
-    root = getenv("FAULTS_ROOT");
-    if (!path || !root) return;
-    root_length = strlen(root);
+/* Take another block: for one of several children of a process. */
+void faults_use(const char *path) {
     int descriptor = REAL(open)(path, O_RDWR | O_CLOEXEC);
     if (descriptor < 0) return;
     void *mapped = mmap(NULL, sizeof *block, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
     if (mapped != MAP_FAILED) block = mapped;
     close(descriptor);
+}
+
+__attribute__((constructor)) static void begin(void) {
+    const char *path = getenv("FAULTS_BLOCK");
+    root = getenv("FAULTS_ROOT");
+    if (!path || !root) return;
+    root_length = strlen(root);
+    faults_use(path);
 }
 
 static int below(const char *path) {

@@ -4,6 +4,8 @@ The child is a Python process that runs a piece of code; the code and the test s
 and ends where either of them says and nobody has to wait for a moment.
 """
 
+import atexit
+import ctypes
 import mmap
 import os
 import shutil
@@ -50,24 +52,39 @@ def own() -> Faults:
     return Faults(Path(os.environ[BLOCK]))
 
 
+def of_its_own() -> Faults:
+    """A new block that this process has alone, though others were forked from the same parent."""
+    path = Path(mkdtemp(dir=os.environ[PLACE])) / "block"
+    block = Faults(path)
+    ctypes.CDLL(None).faults_use(str(path).encode())
+    return block
+
+
 @cache
 def library() -> Path | None:
-    """The compiled library; None where there is no compiler, or no way to preload a library."""
+    """The library, compiled once a process; None where there is no compiler, or no way to preload a library."""
+    folder = mkdtemp(prefix="faults-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return build(Path(folder))
+
+
+def build(folder: Path) -> Path | None:
+    """The library, compiled into a folder; None where that cannot be."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None or not sys.platform.startswith("linux"):
         return None
-    target = Path(mkdtemp(prefix="faults-")) / "faults.so"
+    target = folder / "faults.so"
     command = [compiler, "-shared", "-fPIC", "-O1", "-o", str(target), str(_SOURCE), "-ldl"]
     built = subprocess.run(command, capture_output=True, check=False)
     return target if built.returncode == 0 else None
 
 
-def environment(block: Path, place: Path) -> dict[str, str]:
+def environment(block: Path, place: Path, preloaded: Path | None = None) -> dict[str, str]:
     """The variables with which a process gets a disk that fails below `place`, as the block says."""
     return {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(_ROOT), *sys.path]),
-        "LD_PRELOAD": str(library()),
+        "LD_PRELOAD": str(preloaded or library()),
         BLOCK: str(block),
         PLACE: str(place),
     }
@@ -80,3 +97,22 @@ def start(code: str, block: Path, place: Path, *arguments: object) -> subprocess
         command, env=environment(block, place), text=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
+
+
+def place() -> Path | None:
+    """The folder below which this process's disk fails on command; None where it was not started that way."""
+    return Path(os.environ[PLACE]) if BLOCK in os.environ else None
+
+
+def restart_with(command: list[str]) -> None:
+    """Have this Python process begin anew with a disk that fails on command, where that can be and is not done."""
+    if BLOCK in os.environ:
+        atexit.register(shutil.rmtree, os.environ[PLACE], ignore_errors=True)
+        return
+    folder = Path(mkdtemp(prefix="faults-"))
+    built = build(folder)
+    if built is None:
+        folder.rmdir()
+        return
+    Faults(folder / "block")
+    os.execve(sys.executable, [sys.executable, *command], environment(folder / "block", folder, built))

@@ -2,6 +2,7 @@
 
 import difflib
 import pkgutil
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -13,8 +14,10 @@ from rlprobe.doctor.normal import Normal, Normality
 from rlprobe.doctor.offers import offers
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Judgement, Signature
+from rlprobe.recording.settings import setting
 
 ENTRY_POINTS = "rlprobe.signatures"
+_SETTING = re.compile(r"\{setting:(\w+)\}")
 LONGEST = 120  # characters of another package's error in a note
 Judge = Callable[[Rows], Judgement | tuple[Judgement, ...]]
 
@@ -76,7 +79,7 @@ def entry(name: str) -> Entry:
 
 
 def page(name: str) -> str:
-    """The catalog page of a signature as Markdown, its thresholds filled in.
+    """The catalog page of a signature as it is written, its thresholds and the names of settings filled in.
 
     Raises:
         UnknownSignature: there is no such signature.
@@ -89,7 +92,7 @@ def page(name: str) -> str:
     text = written.read_text(encoding="utf-8")
     for threshold in found.signature.thresholds:
         text = text.replace("{" + threshold.name + "}", f"{threshold.value:g}")
-    return text
+    return _SETTING.sub(lambda named: setting(named[1]).spelled, text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

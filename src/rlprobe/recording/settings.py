@@ -20,6 +20,14 @@ class Setting:
     openrlhf: str
     former: tuple[str, ...] = ()
 
+    @property
+    def spelled(self) -> str:
+        """What each trainer calls it, for a sentence in Markdown; "" where none has it."""
+        words = {"TRL": self.trl, "verl": self.verl, "OpenRLHF": self.openrlhf}
+        named = ", ".join(f"{trainer} `{word}`" for trainer, word in words.items() if word)
+        without = " and ".join(trainer for trainer, word in words.items() if not word)
+        return f"{named} (none in {without})" if named and without else named
+
 
 _S = Setting
 # One row a line, so that the table reads as one.

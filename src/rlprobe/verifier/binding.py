@@ -2,9 +2,11 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
+from rlprobe.verifier.containers import BATCH_NAMES, SETTINGS_NAMES, Batch, PlantedModel, Settings
 from rlprobe.verifier.declared import Declared
+from rlprobe.verifier.naming import LOGPROB, MODEL, SAMPLER, by_words, words
 from rlprobe.verifier.roles import Role, roles
 from rlprobe.verifier.unwrapping import parameters_of
 
@@ -26,6 +28,9 @@ USUAL: Mapping[str, object] = {
 }
 _OFF = (None, 0, 0.0)
 COLUMN = "column "  # a parameter of a reward function that takes a column of the data set
+BATCH, SETTINGS, PLANTED = "batch", "settings", "planted model"  # roles of containers
+BATCHED_SLOTS = frozenset(("loss", "advantages", "gae", "dpo_loss", "value_loss", "kl", "whiten"))
+SMALLEST_CLIP = 1e-5  # a default below it is there against a division by zero
 
 
 class Unbindable(TypeError):
@@ -53,6 +58,8 @@ class Binding:
         constants: role -> value for scalar parameters that no check varies.
         assumed: role -> value that neither the user nor a default gave.
         extra: whether the function takes any further keyword (`**kwargs`).
+        carried: roles that no parameter plays and that a batch carries.
+        read: roles that the function has asked the batch for so far.
     """
 
     slot: str
@@ -60,14 +67,20 @@ class Binding:
     constants: Mapping[str, object]
     assumed: Mapping[str, object]
     extra: bool
+    carried: frozenset[str] = frozenset()
+    read: set[str] = field(default_factory=set, compare=False)
 
     def takes(self, role: str) -> bool:
-        """Whether some parameter plays the role."""
-        return any(one.role == role for one in self.bound)
+        """Whether some parameter plays the role, or a batch carries it."""
+        return role in self.carried or any(one.role == role for one in self.bound)
+
+    def settled(self) -> "Binding":
+        """The same after a call: the batch carries what the function asked it for."""
+        return replace(self, carried=self.carried & self.read) if BATCH in {one.role for one in self.bound} else self
 
     def arrange(self, values: Mapping[str, object]) -> tuple[list[object], dict[str, object]]:
         """Positional and keyword arguments for values by role; what no parameter plays is left out."""
-        given = {**self.constants, **values}
+        given = self._completed({**self.constants, **values})
         positional: list[object] = []
         keywords: dict[str, object] = {}
         open_row = True
@@ -80,6 +93,19 @@ class Binding:
                 keywords[one.parameter] = given[one.role]
         return positional, keywords
 
+    def _completed(self, given: dict[str, object]) -> dict[str, object]:
+        """The values with the containers and lengths that are made of them."""
+        taken = {one.role for one in self.bound}
+        if BATCH in taken:
+            inner = {role: value for role, value in given.items() if role not in taken}
+            given[BATCH] = Batch(inner, lambda key: _meant(key, self.slot), self.read)
+        if PLANTED in taken:
+            given[PLANTED] = PlantedModel(given.get("logits"))
+        for role, array, cut in (("width", "rewards", 0), ("completion_tokens", "ids", 1)):
+            if role in taken and role not in given and array in given:
+                given[role] = len(given[array][0]) - cut  # type: ignore[index]  # an array or lists
+        return given
+
 
 def bind(function: Callable[..., object], slot: str, given_map: Mapping[str, object], declared: Declared) -> Binding:
     """The binding of a function.
@@ -89,32 +115,35 @@ def bind(function: Callable[..., object], slot: str, given_map: Mapping[str, obj
     """
     parameters = _parameters(function, slot)
     mapped = _mapped(given_map, slot)
-    names = {parameter: role for role, parameter in mapped.items()}
     known = roles(slot)
     open_roles = [one for one in known if one.name not in mapped]
-    bound: list[Bound] = []
-    unknown: list[inspect.Parameter] = []
-    for parameter in parameters:
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            continue
-        found, how = names.get(parameter.name), "map"
-        if found is None:
-            match = _by_name(parameter.name, open_roles)
-            found, how = (match.name if match else None), "name"
-            if match:
-                open_roles.remove(match)
-        if found is None:
-            unknown.append(parameter)
-        else:
-            bound.append(_bound(parameter, found, how))
+    named = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    found = {parameter: (role, "map") for role, parameter in mapped.items()}
+    for tell in (_alias, _container, _said_by_words):
+        for parameter in named:
+            if parameter.name in found:
+                continue
+            role = tell(parameter, named, open_roles, slot)
+            if role:
+                found[parameter.name] = (role, "name")
+                open_roles = [one for one in open_roles if one.name != role]
+    bound = [_bound(parameter, *found[parameter.name]) for parameter in named if parameter.name in found]
+    unknown = [parameter for parameter in named if parameter.name not in found]
     bound += _by_position(unknown, parameters, open_roles, slot)
-    order = {parameter.name: index for index, parameter in enumerate(parameters)}
-    bound.sort(key=lambda one: order[one.parameter])
     if not parameters or all(p.kind == p.VAR_POSITIONAL for p in parameters):
         bound = [_anonymous(one) for one in known[: _usual_count(slot)]]
+    else:
+        bound = _in_order(bound, named)
+    taken = {one.role for one in bound}
+    whole = frozenset(one.name for one in known) - taken if BATCH in taken else frozenset()
+    carried = whole | (frozenset(("logits",)) if PLANTED in taken else frozenset())
     constants, assumed = _constants(bound, parameters, declared)
+    if SETTINGS in taken:
+        constants[SETTINGS] = assumed[SETTINGS] = Settings(declared.config, declared)
     extra = any(parameter.kind == parameter.VAR_KEYWORD for parameter in parameters)
-    return Binding(slot=slot, bound=tuple(bound), constants=constants, assumed=assumed, extra=extra)
+    return Binding(
+        slot=slot, bound=tuple(bound), constants=constants, assumed=assumed, extra=extra, carried=carried
+    )  # fmt: skip
 
 
 def _parameters(function: Callable[..., object], slot: str) -> list[inspect.Parameter]:
@@ -133,6 +162,16 @@ def _mapped(given: Mapping[str, object], slot: str) -> dict[str, str]:
     return {str(role): str(name) for role, name in chosen.items() if role in known and isinstance(name, str)}
 
 
+def _alias(parameter: inspect.Parameter, named: list[inspect.Parameter], open_roles: list[Role], slot: str) -> str:
+    """The role whose name or alias is the parameter's name."""
+    if slot == "loss" and _of_sampler(parameter.name, named):
+        return "sampler_logprobs"
+    found = _by_name(parameter.name, open_roles)
+    if found and "clip" in found.name and _tiny(parameter.default):
+        return ""
+    return found.name if found else ""
+
+
 def _by_name(name: str, open_roles: list[Role]) -> Role | None:
     wanted = name.lower().strip("_")
     for candidate in open_roles:
@@ -142,6 +181,63 @@ def _by_name(name: str, open_roles: list[Role]) -> Role | None:
         if wanted in candidate.aliases:
             return candidate
     return None
+
+
+def _of_sampler(name: str, named: list[inspect.Parameter]) -> bool:
+    """Whether the sampler's log-probs are meant, beside the old policy's."""
+    own = words(name)
+    if not own & LOGPROB or not own & SAMPLER:
+        return False
+    return any({"old", "prev"} & words(p.name) and LOGPROB & words(p.name) for p in named if p.name != name)
+
+
+def _tiny(default: object) -> bool:
+    return isinstance(default, float) and 0 < default < SMALLEST_CLIP
+
+
+def _container(
+    parameter: inspect.Parameter, named: list[inspect.Parameter], open_roles: list[Role], slot: str
+) -> str:
+    """A batch, a configuration or a model, where the parameter is required and its name says so."""
+    del named, open_roles
+    name = parameter.name.lower().strip("_")
+    if parameter.default is not parameter.empty:
+        return ""
+    if slot in BATCHED_SLOTS and name in BATCH_NAMES:
+        return BATCH
+    if slot in ("logprobs", "entropy") and words(name) & MODEL:
+        return PLANTED
+    return SETTINGS if slot != "reward" and slot != "decode" and name in SETTINGS_NAMES else ""
+
+
+def _said_by_words(
+    parameter: inspect.Parameter, named: list[inspect.Parameter], open_roles: list[Role], slot: str
+) -> str:
+    """The role that the words of the name say; of optional parameters only those that are off."""
+    del named
+    if parameter.default not in (parameter.empty, None):
+        return ""
+    return by_words(parameter.name, slot, frozenset(one.name for one in open_roles))
+
+
+def _meant(key: str, slot: str) -> str:
+    """The role that a key of a batch means; "" where it means none."""
+    found = _by_name(key, list(roles(slot)))
+    return found.name if found else by_words(key, slot, frozenset(one.name for one in roles(slot)))
+
+
+def _in_order(bound: list[Bound], named: list[inspect.Parameter]) -> list[Bound]:
+    """By signature; what stands behind a parameter without a role can only be handed over by its name."""
+    roles_of = {one.parameter: one for one in bound}
+    ordered: list[Bound] = []
+    gap = False
+    for parameter in named:
+        one = roles_of.get(parameter.name)
+        if one is None:
+            gap = True
+        else:
+            ordered.append(replace(one, positional=one.positional and not gap))
+    return ordered
 
 
 def _by_position(

@@ -55,46 +55,9 @@ def entry(name: str) -> Entry:
     raise UnknownCheck(f"expected the id of a check, got {name[:80]!r}. {hint}")
 
 
-def page(name: str) -> str:
-    """The page of a check as Markdown, made from its own definition.
-
-    Raises:
-        UnknownCheck: there is no such check.
-    """
-    found = entry(name)
-    check = found.check
-    needs = ", ".join(f"`{need.replace('|', '` or `')}`" for need in check.needs) or "nothing beyond the settings"
-    seen = ", ".join(check.causes)
-    parts = [
-        f"# {check.id}",
-        f"## What must hold\n\n{_sentence(check.title)}\n\n{found.invariant}",
-        f"## How it is tried\n\n{_sentence((found.run.__doc__ or '').strip())}",
-        f"## What must be handed over\n\n{needs}. Stage: {check.stage}.",
-        f"## What to do when it fails\n\n{check.fix}",
-        f"## What it belongs to\n\nPitfall category: {check.category}."
-        + (f" In a run such a fault is seen as {seen}." if seen else ""),
-        f"## Run it alone\n\n`rlprobe verify TARGET --only {check.id}`",
-    ]
-    return "\n\n".join(parts) + "\n"
-
-
 def is_id(name: str) -> bool:
     """Whether the name has the form of a check's id: "V301"."""
     return name[:1].upper() == "V" and name[1:].isdecimal()
-
-
-def confirming(signature: str) -> str:
-    """A section for a signature's page: the checks that show its cause in the user's code; "" where none does."""
-    found = [one.check for one in entries() if signature in one.check.causes]
-    if not found:
-        return ""
-    listed = "\n".join(f"- {check.id}: {check.title}" for check in found)
-    return f"\n## Checks of your code\n\n`rlprobe verify TARGET --only {signature}` runs them.\n\n{listed}\n"
-
-
-def _sentence(text: str) -> str:
-    started = text[:1].upper() + text[1:]
-    return started if started.endswith(".") else f"{started}."
 
 
 def chosen(only: str | None) -> tuple[Entry, ...]:

@@ -90,10 +90,17 @@ _SCALINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """Settings by canonical name; `said` are the user's own, `implied` those of the algorithm he named."""
+    """Settings by canonical name; `said` are the user's own, `implied` those of the algorithm he named.
+
+    Attributes:
+        config: the configuration as he handed it over.
+        declarations: canonical names of what he declared beside the configuration.
+    """
 
     said: Mapping[str, object]
     implied: Mapping[str, object]
+    config: object = None
+    declarations: frozenset[str] = frozenset()
 
     def get(self, name: str) -> object:
         """The value, the user's before the algorithm's; None where neither says anything."""
@@ -130,7 +137,12 @@ def declared(config: object, declare: Mapping[str, object]) -> Declared:
     algorithm = _SPELLINGS.get(algorithm, algorithm)
     if algorithm:
         said["algorithm"] = algorithm
-    return Declared(said=said, implied=ALGORITHMS.get(algorithm, {}))
+    return Declared(
+        said=said,
+        implied=ALGORITHMS.get(algorithm, {}),
+        config=config,
+        declarations=frozenset(_canonical(declare)),
+    )
 
 
 def as_mapping(config: object) -> dict[str, object]:

@@ -11,6 +11,7 @@ from rlprobe.verifier.binding import Binding
 from rlprobe.verifier.function import RaisedError, location, prepare, told
 from rlprobe.verifier.measure.reading import Reading, read
 from rlprobe.verifier.measure.tokenizer import ByteTokenizer, Tokenizer, described, found_in
+from rlprobe.verifier.patience import limited
 from rlprobe.verifier.subject import Subject, Unavailable
 
 Form = Literal["list", "numpy", "torch"]
@@ -103,7 +104,7 @@ class Decoder:
             {role: value for role, value in values.items() if self.binding.takes(role)}
         )
         try:
-            return self.target(*positional, **keywords)
+            return limited(lambda: self.target(*positional, **keywords), slot="decode", target=self.target)
         except Exception as error:
             raise RaisedError("decode", told(error, self.target), example) from error
 

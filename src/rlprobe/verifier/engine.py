@@ -6,6 +6,7 @@ from collections.abc import Callable
 from rlprobe.verifier import catalog
 from rlprobe.verifier.function import RaisedError
 from rlprobe.verifier.outcome import Outcome, failed, not_checkable
+from rlprobe.verifier.patience import patient
 from rlprobe.verifier.pipeline import Pipeline
 from rlprobe.verifier.report import Report, Result
 from rlprobe.verifier.state import preserved
@@ -31,7 +32,7 @@ def verify(target: object, *, only: str | None = None, seed: int = 0, budget_sec
     deadline = time.monotonic() + budget_seconds
     results: list[Result] = []
     raised: dict[str, str] = {}
-    with preserved(pipeline):
+    with preserved(pipeline), patient(budget_seconds):
         for entry in catalog.chosen(only):
             if time.monotonic() > deadline:
                 outcome = not_checkable(f"the time budget of {budget_seconds:g} s was used up")

@@ -12,6 +12,7 @@ from rlprobe.recording.run import FloatArray
 from rlprobe.verifier.arrays import Convention, Values, conventions, convert, to_numpy
 from rlprobe.verifier.binding import Binding, bind
 from rlprobe.verifier.declared import Declared
+from rlprobe.verifier.patience import LateError, limited
 from rlprobe.verifier.roles import roles
 from rlprobe.verifier.unwrapping import plain_function
 
@@ -164,7 +165,7 @@ class Function:
             candidate = replace(self, convention=convention)
             try:
                 if accepts(candidate.raw(**trial)):
-                    return candidate
+                    return replace(candidate, binding=candidate.binding.settled())
                 error = RaisedError(
                     self.slot, "no exception, but a result of another kind or shape than asked for", trial
                 )
@@ -196,10 +197,12 @@ class Function:
         }
 
     def _called(self, positional: list[object], keywords: dict[str, object], values: Values) -> object:
-        try:
+        def called() -> object:
             result = self.target(*positional, **keywords)
-            if inspect.iscoroutine(result):
-                result = _awaited(result)
+            return _awaited(result) if inspect.iscoroutine(result) else result
+
+        try:
+            result = limited(called, slot=self.slot, target=self.target)
         except Exception as error:
             raise RaisedError(self.slot, told(error, self.target), values) from error
         return result
@@ -269,7 +272,8 @@ def told(error: Exception, target: object) -> str:
     home = location(target).rpartition(":")[0]
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if frame.filename == home] or [f for f in frames if "rlprobe" not in f.filename]
-    message = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+    kind = "" if isinstance(error, LateError) else f"{type(error).__name__}: "
+    message = " ".join(f"{kind}{error}".split())[:200]
     if not own:
         return message
     line = (linecache.getline(own[-1].filename, own[-1].lineno or 0)).strip()[:80]

@@ -23,12 +23,14 @@ class Advantages:
         layout: "flat" takes [N], "matrix" [P,G], "tokens" [N,T] with a mask.
         group_size: the size it was found to take; the only one where `any_size` is false.
         any_size: whether group sizes may be varied.
+        plain_ids: whether group ids are handed over as Python's own numbers, not as an array: they are keys of a dict.
     """
 
     function: Function
     layout: Layout
     group_size: int
     any_size: bool
+    plain_ids: bool = False
 
     def __call__(
         self, rewards: FloatArray, group_size: int | None = None, *, group_ids: IntArray | None = None
@@ -51,7 +53,8 @@ class Advantages:
         """Arguments by role, as the function takes them."""
         size = group_size or self.group_size
         ids = np.arange(len(rewards)) // size if group_ids is None else group_ids
-        values: dict[str, object] = {"rewards": rewards, "group_size": size, "group_ids": ids}
+        values: dict[str, object] = {"rewards": rewards, "group_size": size}
+        values["group_ids"] = ids.tolist() if self.plain_ids else ids
         if self.layout == "matrix":
             values["rewards"] = rewards.reshape(-1, size)
         if self.layout == "tokens":
@@ -116,14 +119,41 @@ def _with_layout(function: Function, layout: Layout, sizes: tuple[int, ...], *, 
             break
         rewards = np.arange(GROUPS * size, dtype=np.float64) % 5 / 4.0
         try:
-            settled = function.negotiated(candidate.arguments(rewards, size), lambda result: result is not None)
-            candidate = replace(candidate, function=settled)
-            candidate(rewards, size)
+            settled, found = _settled(candidate, rewards)
         except RaisedError as error:
             first = first or error
-            continue
-        return candidate
+            if not function.takes("group_ids"):
+                continue
+            try:
+                return _settled(replace(candidate, plain_ids=True), rewards)[0]
+            except RaisedError:
+                continue
+        return _with_plain_ids(settled, rewards) if _ungrouped(settled, rewards, found) else settled
     raise first or RaisedError(function.slot, "no exception, but takes no mask of tokens", {})
+
+
+def _settled(candidate: Advantages, rewards: FloatArray) -> tuple[Advantages, FloatArray]:
+    """The candidate with its form of arrays, and what it gives.
+
+    Raises:
+        RaisedError: it gives nothing in any form.
+    """
+    values = candidate.arguments(rewards, candidate.group_size)
+    settled = replace(candidate, function=candidate.function.negotiated(values, lambda result: result is not None))
+    return settled, settled(rewards, settled.group_size)
+
+
+def _ungrouped(settled: Advantages, rewards: FloatArray, found: FloatArray) -> bool:
+    """Whether every sample was a group of its own: tensors as keys of a dict are never equal."""
+    return settled.function.takes("group_ids") and (not found.any() or bool(np.allclose(found, rewards, rtol=1e-3)))
+
+
+def _with_plain_ids(settled: Advantages, rewards: FloatArray) -> Advantages:
+    try:
+        plain, found = _settled(replace(settled, plain_ids=True), rewards)
+    except RaisedError:
+        return settled
+    return settled if _ungrouped(plain, rewards, found) or not np.isfinite(found).all() else plain
 
 
 def _alike(matrix: Advantages, flat: Advantages) -> bool:

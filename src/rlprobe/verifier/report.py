@@ -186,7 +186,10 @@ def _slots(check: Check) -> tuple[str, ...]:
 def _located(outcome: Outcome, subject: Subject) -> tuple[str, str]:
     if outcome.where:
         return outcome.where, ""
-    given = getattr(subject.pipeline, outcome.slot.partition(":")[0], None) if outcome.slot else None
+    slot = outcome.slot.partition(":")[0]
+    given = getattr(subject.pipeline, slot, None) if slot else None
+    if given is None and slot == "value_loss":
+        given = subject.pipeline.loss  # the critic's part of one loss for both
     if given is None:
         return "", ""
     from rlprobe.verifier.function import location

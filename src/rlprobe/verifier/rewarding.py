@@ -11,6 +11,7 @@ import numpy as np
 
 from rlprobe.verifier.binding import COLUMN, Binding
 from rlprobe.verifier.function import RaisedError, location, prepare, told
+from rlprobe.verifier.patience import limited
 from rlprobe.verifier.measure.reading import defaults, keyword_reads
 from rlprobe.verifier.subject import Subject
 
@@ -109,9 +110,12 @@ class Reward:
         Raises:
             RaisedError: it raised.
         """
-        try:
+        def scored() -> object:
             result = self.target(*positional, **keywords)
             return _awaited(result) if hasattr(result, "__await__") else result
+
+        try:
+            return limited(scored, slot=self.slot, target=self.target)
         except Exception as error:
             raise RaisedError(self.slot, told(error, self.target), self.example(samples)) from error
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from rlprobe.recording.run import FloatArray
 from rlprobe.verifier import trials
-from rlprobe.verifier.binding import Unbindable
+from rlprobe.verifier.binding import SETTINGS, Unbindable
 from rlprobe.verifier.declared import Declared, declared
 from rlprobe.verifier.function import Function, RaisedError, prepare
 from rlprobe.verifier.grouping import Advantages, arranged
@@ -42,8 +42,10 @@ class Subject:
         self._remembered: dict[str, object] = {}
 
     def has(self, slot: str) -> bool:
-        """Whether the slot was filled."""
-        return getattr(self.pipeline, slot, None) is not None
+        """Whether the slot was filled; a loss that takes returns has the critic's loss inside."""
+        if getattr(self.pipeline, slot, None) is not None:
+            return True
+        return slot == "value_loss" and self.takes("loss", "values") and self.takes("loss", "returns")
 
     def takes(self, slot: str, role: str) -> bool:
         """Whether the slot was filled with a function that takes the role."""
@@ -81,8 +83,12 @@ class Subject:
             try:
                 found = _settled(found)
             except RaisedError as error:
-                self._prepared[slot] = error
-                raise
+                if found.takes(SETTINGS) and not self.pipeline.config:
+                    why = f"{slot} reads settings that nobody handed over, and raises {error.told}"
+                    self._prepared[slot] = Unavailable(why, ("config",))
+                else:
+                    self._prepared[slot] = error
+                raise self._prepared[slot] from error
             self._prepared[slot] = found
         return found
 

@@ -28,10 +28,20 @@ def _logits(rng: np.random.Generator) -> dict[str, object]:
 def _loss(rng: np.random.Generator) -> dict[str, object]:
     values = inputs.loss_input(rng).values()
     values["entropy"] = np.full((ROWS, TOKENS), 1.0)
+    values.update(beside((ROWS, TOKENS)))
     values["importance_ratio"] = np.ones((ROWS, TOKENS))
     values["normalizer"] = 16
     values["max_completion_tokens"] = TOKENS
     return values
+
+
+def beside(shape: tuple[int, ...]) -> dict[str, object]:
+    """Neutral arguments of the parts of a loss that are not the policy's: a critic that is right, no tools."""
+    zeros = np.zeros(shape)
+    return {
+        "values": zeros, "old_values": zeros, "returns": zeros, "tool_mask": np.ones(shape, dtype=bool),
+        "completion_ids": np.full(shape, 3), "value_coefficient": 0.5, "value_clip": 0.2,
+    }  # fmt: skip
 
 
 def _values(rng: np.random.Generator) -> dict[str, object]:

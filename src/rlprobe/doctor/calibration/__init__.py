@@ -40,6 +40,11 @@ def confidence(signature: Signature) -> Confidence:
     )
 
 
+def counted(id: str) -> tuple[int, int]:
+    """How many findings of one signature were right, and how many there were."""
+    return _table()["signatures"].get(id, (0, 0))
+
+
 def wilson(right: int, count: int, *, digits: int = 2) -> tuple[float, float]:
     """95 % score interval of a frequency, rounded.
 

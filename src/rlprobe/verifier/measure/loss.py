@@ -13,6 +13,7 @@ from rlprobe.verifier.function import Function
 from rlprobe.verifier.inputs import LossInput, loss_input
 from rlprobe.verifier.measure.slopes import Slopes, slopes_of, without_graph
 from rlprobe.verifier.subject import Subject, Unavailable, scalar
+from rlprobe.verifier.trials import beside
 
 LONGEST = 16  # tokens; the constant length that is handed to losses that ask for one and got none
 SAME_LAW = 0.02  # relative; a weight of 1 + log-prob differs from a constant by a factor of its own
@@ -44,6 +45,9 @@ class PolicyLoss:
         """The arguments completed by neutral ones, and only those that the loss takes."""
         shape = np.asarray(values["logprobs"]).shape
         neutral: dict[str, object] = {"importance_ratio": np.ones(shape), "entropy": np.ones(shape)}
+        neutral |= {role: value for role, value in beside(shape).items() if not isinstance(value, float)}
+        if "old_logprobs" in values:
+            neutral["sampler_logprobs"] = values["old_logprobs"]
         neutral["normalizer"] = int(np.asarray(values["mask"]).sum())
         if "max_completion_tokens" not in self.function.binding.constants:
             neutral["max_completion_tokens"] = LONGEST

@@ -16,6 +16,7 @@ REACH, POINTS = 4.0, 16  # distance of value from old value, and points on eithe
 RETURN = 10.0  # distance of the return: far beyond the reach, so that it lies on one side
 DEAD = 1e-3  # of the slope at distance 0
 HALVINGS = 22
+POLICY_ROLES = ("logprobs", "old_logprobs", "ref_logprobs", "sampler_logprobs")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +32,16 @@ class ValueLoss:
     slopes: Slopes
 
     def arguments(self, values: Values) -> dict[str, object]:
-        """The arguments that the loss takes."""
-        return {role: value for role, value in values.items() if self.function.takes(role)}
+        """The arguments that the loss takes; of a loss that is the policy's too, with no advantage for any token."""
+        given = dict(values)
+        if self.function.slot == "loss":
+            shape = np.asarray(values["values"]).shape
+            still = {role: np.full(shape, -1.0) for role in POLICY_ROLES}
+            given = {**still, "advantages": np.zeros(shape[0]), "entropy": np.zeros(shape), **values}
+            given["tool_mask"] = np.ones(shape, dtype=bool)
+            given["value_clip"] = given.get("clip")
+            given = {role: value for role, value in given.items() if role != "clip" and value is not None}
+        return {role: value for role, value in given.items() if self.function.takes(role)}
 
     def value(self, values: Values) -> float:
         """The loss."""
@@ -126,7 +135,9 @@ def _edge(
 
 
 def _prepared(subject: Subject) -> ValueLoss:
-    function = subject.function("value_loss")
-    values = {role: value for role, value in near(subject.rng("value")).items() if function.takes(role)}
+    inside = subject.pipeline.value_loss is None
+    function = subject.function("loss" if inside else "value_loss")
+    bare = ValueLoss(function=function, slopes=Slopes(tolerance=0.0, step=1.0, single=False))
+    values = bare.arguments(near(subject.rng("value")))
     function = without_graph(function, "values", values)
     return ValueLoss(function=function, slopes=slopes_of(function, "values", values))

@@ -3,7 +3,7 @@
 import pkgutil
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib import import_module, util
+from importlib import util
 
 from rlprobe.verifier.engine import verify
 from rlprobe.verifier.report import Result
@@ -47,11 +47,8 @@ def bases() -> tuple[str, ...]:
 
 def all_mutants() -> tuple[Mutant, ...]:
     """Every mutant whose base can be built here, by stage and id."""
-    found: list[Mutant] = []
-    for module in pkgutil.iter_modules(mutants.__path__):
-        found += import_module(f"{mutants.__name__}.{module.name}").MUTANTS
     usable = set(bases())
-    return tuple(one for one in found if one.base in usable)
+    return tuple(one for one in mutants.every() if one.base in usable)
 
 
 def correct_score(name: str, *, seed: int = 0) -> Score:

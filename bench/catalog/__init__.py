@@ -1,0 +1,1 @@
+"""What the catalog's pages show and no author can write: charts, real mistakes, names of settings."""

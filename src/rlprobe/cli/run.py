@@ -1,6 +1,7 @@
 """rlprobe run: start a training program, and record what it hands to its loggers."""
 
 import argparse
+import json
 import os
 import shutil
 import sys
@@ -17,9 +18,9 @@ _SPLIT = "--"
 
 
 def before_parsing(words: list[str]) -> list[str]:
-    """Without the `--`: what follows the options is the program with its own words, a later `--` among them."""
+    """The words after the first `--` as one list: argparse would take a later `--` among them for its own."""
     at = words.index(_SPLIT) if _SPLIT in words else len(words)
-    return [*words[:at], *(["--program", *words[at + 1 :]] if at < len(words) else [])]
+    return [*words[:at], *(["--program", json.dumps(words[at + 1 :])] if words[at + 1 :] else [])]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="LOGGER",
         help="write findings back into wandb, tensorboard or trackio (repeatable)",
     )
-    parser.add_argument("--program", nargs=argparse.REMAINDER, metavar="COMMAND ...", help="the program, as after `--`")
+    parser.add_argument("--program", type=_words, metavar="JSON", help="the words after `--`, as a list in JSON")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -55,6 +56,13 @@ def run(args: argparse.Namespace) -> int:
     sys.stdout.flush()
     sys.stderr.flush()
     os.execvpe(args.program[0], args.program, os.environ | variables)
+
+
+def _words(text: str) -> list[str]:
+    words = json.loads(text)
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise argparse.ArgumentTypeError(f"expected a list of strings in JSON, got {text[:80]!r}")
+    return words
 
 
 def _script(program: list[str]) -> str:

@@ -34,6 +34,11 @@ def forget(callback: Callback) -> None:
             callbacks.remove(callback)
         if not callbacks:
             del _waiting[name]
+    _rest()
+
+
+def _rest() -> None:
+    """Leave Python's finders to themselves while nobody waits."""
     if not _waiting and _FINDER in sys.meta_path:
         sys.meta_path.remove(_FINDER)
 
@@ -79,6 +84,7 @@ def _look_on(loader: object, name: str) -> None:
         original(module)
         for callback in _waiting.pop(name, []):
             callback(module)
+        _rest()
 
     try:
         loader.exec_module = exec_module  # type: ignore[attr-defined]  # a loader that takes no attribute is left alone

@@ -15,6 +15,7 @@ from weakref import WeakSet
 
 from rlprobe.integrations.guard import HookGuard
 from rlprobe.integrations.import_hooks import forget, when_imported
+from rlprobe.integrations.tap_frameworks import FRAMEWORKS
 from rlprobe.integrations.tap_loggers import LOGGERS
 from rlprobe.integrations.tap_places import RUN, TELL, default_run_dir
 from rlprobe.integrations.wrapping import Wraps
@@ -44,15 +45,20 @@ def tap(run_dir: str | Path | None = None, *, tell: Sequence[str] = ()) -> "Tap"
     Raises:
         ValueError: tell names a logger that findings cannot be written to.
     """
-    from rlprobe.integrations.telling import checked
-
-    names = checked(tell or os.environ.get(TELL, "").split())
+    asked = tell or os.environ.get(TELL, "").split()
+    names = _checked(asked) if asked else ()
     if _current:
         return _current[0]
     chosen = Path(os.environ.get(RUN) or run_dir or default_run_dir())
     opened = Tap(chosen, tell=names)
     _current.append(opened)
     return opened
+
+
+def _checked(tell: Sequence[str]) -> tuple[str, ...]:
+    from rlprobe.integrations.telling import checked  # few ask for it, and every process would pay
+
+    return checked(tell)
 
 
 class Tap:
@@ -74,7 +80,7 @@ class Tap:
         self._tell = tell
         self.writers: WeakSet[object] = WeakSet()
         self._opened: Recording | None = None
-        self._installers = [(module, self._installer(install)) for module, install in LOGGERS]
+        self._installers = [(module, self._installer(install)) for module, install in (*LOGGERS, *FRAMEWORKS)]
         for module, installer in self._installers:
             when_imported(module, installer)
 

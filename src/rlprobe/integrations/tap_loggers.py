@@ -1,7 +1,7 @@
 """How each logger hands its numbers to the tap: one function a logger, called with the module that holds its method.
 
 Methods of classes are wrapped, so that every way to reach them is. Read from wandb 0.31, torch 2.13, tensorboardX 2.6,
-trackio 0.43, mlflow 3.17, swanlab 0.10, transformers 5.24 and tinker-cookbook 0.6.
+trackio 0.43, mlflow 3.17, swanlab 0.10 and transformers 5.24.
 """
 
 import sys
@@ -48,13 +48,13 @@ def wandb(tap: "Tap", wraps: Wraps, module: object) -> None:
         if run not in counts:
             counts[run] = _RowCount(int(getattr(run, "starting_step", 0) or 0))
         count = counts[run].take(step, commit)
-        tap.take("wandb", data, step=step, count=count, run=str(run.id), config=lambda: _as_dict(run.config))
+        tap.take("wandb", data, step=step, count=count, run=str(run.id), config=lambda: as_dict(run.config))
         for table in data.values():
             if rows := _table_rows(table):
                 tap.take_samples("wandb", step, rows, count=count)
 
     def finish(run: _Run, *_: object, **__: object) -> None:
-        tap.describe("wandb", _as_dict(run.config))
+        tap.describe("wandb", as_dict(run.config))
         tap.finished("wandb", str(run.id))
 
     owner = vars(module)["Run"]
@@ -99,7 +99,7 @@ def trackio(tap: "Tap", wraps: Wraps, module: object) -> None:
 
     def log(run: _Run, metrics: Row, step: int | None = None, **_: object) -> None:
         count = getattr(run, "_next_step", None)
-        tap.take("trackio", metrics, step=step, count=count, run=str(run.id), config=lambda: _as_dict(run.config))
+        tap.take("trackio", metrics, step=step, count=count, run=str(run.id), config=lambda: as_dict(run.config))
 
     def finish(run: _Run, *_: object, **__: object) -> None:
         tap.finished("trackio", str(run.id))
@@ -166,7 +166,7 @@ def swanlab(tap: "Tap", wraps: Wraps, module: object) -> None:
 
     def log(run: _Run, data: Row, step: int | None = None, **_: object) -> None:
         count = calls.setdefault(run, _RowCount(0)).take(step, commit=True)
-        tap.take("swanlab", data, step=step, count=count, run=str(run.id), config=lambda: _as_dict(run.config))
+        tap.take("swanlab", data, step=step, count=count, run=str(run.id), config=lambda: as_dict(run.config))
 
     def finish(run: _Run, *_: object, **__: object) -> None:
         tap.finished("swanlab", str(run.id))
@@ -185,22 +185,9 @@ def hf_trainer(tap: "Tap", wraps: Wraps, module: object) -> None:
 
     def on_log(handler: object, args: object, state: State, control: object, logs: Row, **_: object) -> None:
         if state.is_world_process_zero:
-            tap.take("transformers", logs, step=state.global_step, config=lambda: _as_dict(args))
+            tap.take("transformers", logs, step=state.global_step, config=lambda: as_dict(args))
 
     wraps.around(vars(module)["CallbackHandler"], "on_log", before=on_log)
-
-
-def tinker_cookbook(tap: "Tap", wraps: Wraps, module: object) -> None:
-    """tinker-cookbook: its own log of metrics, which it always writes."""
-
-    def log_metrics(logger: object, metrics: Row, step: int | None = None, **_: object) -> None:
-        tap.take("tinker-cookbook", metrics, step=step)
-
-    def log_hparams(logger: object, config: object) -> None:
-        tap.describe("tinker-cookbook", _as_dict(vars(module)["dump_config"](config)))
-
-    wraps.around(vars(module)["MultiplexLogger"], "log_metrics", before=log_metrics)
-    wraps.around(vars(module)["MultiplexLogger"], "log_hparams", before=log_hparams)
 
 
 LOGGERS: tuple[tuple[str, Install], ...] = (
@@ -212,19 +199,18 @@ LOGGERS: tuple[tuple[str, Install], ...] = (
     ("swanlab.sdk.internal.run", swanlab),
     ("swanlab.data.run.main", swanlab),
     ("transformers.trainer_callback", hf_trainer),
-    ("tinker_cookbook.utils.ml_log", tinker_cookbook),
 )
 
 
-def _as_dict(config: object) -> dict[str, object]:
-    """A configuration as a dict, whatever object holds it."""
+def as_dict(config: object) -> dict[str, object]:
+    """A configuration as a dict, whatever object holds it; a logger's own entries begin with an underscore."""
     if isinstance(config, Mapping):
-        return {str(key): value for key, value in config.items()}
+        return {str(key): value for key, value in config.items() if not str(key).startswith("_")}
     for name in ("as_dict", "to_dict"):
         if callable(method := getattr(config, name, None)):
-            return _as_dict(method())
+            return as_dict(method())
     if hasattr(config, "keys") and hasattr(config, "__getitem__"):
-        return {str(key): config[key] for key in config.keys()}  # noqa: SIM118 - it is no dict
+        return as_dict({key: config[key] for key in config.keys()})  # noqa: SIM118 - it is no dict
     return {}
 
 

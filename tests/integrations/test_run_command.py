@@ -1,0 +1,149 @@
+"""`rlprobe run`: the program is as it is without it, and what it logs is recorded."""
+
+import os
+import signal
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from rlprobe import open_run
+from rlprobe.cli import main
+
+WRITER = "from tensorboardX import SummaryWriter; writer = SummaryWriter({folder!r}, flush_secs=3600)\n"
+needs_writer = pytest.mark.skipif(find_spec("tensorboardX") is None, reason="needs tensorboardX")
+LOGS_TWO = WRITER + "for step in range(2): writer.add_scalar('loss', 0.5, step)\n"
+
+
+def words(run: Path, *program: str) -> list[str]:
+    """The command line."""
+    return [sys.executable, "-m", "rlprobe", "run", "--run", str(run), "--", *program]
+
+
+def finished(run: Path, *program: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+    """The command, over."""
+    return subprocess.run(
+        words(run, *program), capture_output=True, text=True, check=False, env={**os.environ, **variables}
+    )
+
+
+def test_words_output_and_exit_code_are_the_programs(tmp_path: Path) -> None:
+    script = "import sys; print(sys.argv[1:]); raise SystemExit(7)"
+    done = finished(tmp_path / "run", sys.executable, "-c", script, "--run", "x", "--", "--tell", "-h", "")
+
+    assert (done.returncode, done.stdout) == (7, "['--run', 'x', '--', '--tell', '-h', '']\n")
+    assert done.stderr.startswith("rlprobe: nothing was recorded")
+
+
+def test_the_program_has_the_thread_settings_of_its_user(tmp_path: Path) -> None:
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    script = f"import os; print([os.environ.get(name) for name in {names}])"
+    without = {name: value for name, value in os.environ.items() if name not in names}
+    command = words(tmp_path / "run", sys.executable, "-c", script)
+    plain = subprocess.run(command, capture_output=True, text=True, check=True, env=without)
+    chosen = subprocess.run(command, capture_output=True, text=True, check=True, env=without | {"OMP_NUM_THREADS": "3"})
+
+    assert plain.stdout == "[None, None, None]\n"
+    assert chosen.stdout == "['3', None, None]\n"
+
+
+WAITS = "print('here', flush=True)\nimport sys\nsys.stdin.read()"
+
+
+def ended_by(number: signal.Signals, run: Path, script: str) -> int:
+    """The return code of a program that a signal reaches while it waits."""
+    command = words(run, sys.executable, "-c", script)
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"here\n"
+        process.send_signal(number)
+        process.communicate()
+    return process.returncode
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGUSR1])
+def test_a_signal_ends_the_program_as_without_rlprobe(tmp_path: Path, number: signal.Signals) -> None:
+    assert ended_by(number, tmp_path / "run", WAITS) == -number
+
+
+@needs_writer
+def test_what_was_logged_before_a_signal_is_recorded(tmp_path: Path) -> None:
+    script = LOGS_TWO.format(folder=str(tmp_path / "tensorboard")) + WAITS
+
+    assert ended_by(signal.SIGTERM, tmp_path / "run", script) == -signal.SIGTERM
+    assert open_run(tmp_path / "run").column("loss").tolist() == [0.5, 0.5]
+
+
+@needs_writer
+def test_a_child_of_a_child_is_recorded(tmp_path: Path) -> None:
+    program = tmp_path / "child.py"
+    program.write_text(LOGS_TWO.format(folder=str(tmp_path / "tensorboard")) + "writer.close()")
+    done = finished(tmp_path / "run", "sh", "-c", f"{sys.executable} {program}; exit 5")
+
+    assert done.returncode == 5
+    assert open_run(tmp_path / "run").steps.tolist() == [0, 1]
+
+
+def test_another_sitecustomize_runs_as_without_rlprobe(tmp_path: Path) -> None:
+    folder = tmp_path / "site"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text("import builtins; builtins.customized = __file__\n")
+    script = "import sitecustomize, sys; print(customized == sitecustomize.__file__, 'bootstrap' in ''.join(sys.path))"
+    done = finished(tmp_path / "run", sys.executable, "-c", script, PYTHONPATH=str(folder))
+
+    assert done.stdout == "True False\n"
+
+
+def test_nothing_of_the_tap_loads_more_than_the_standard_library(tmp_path: Path) -> None:
+    script = "import sys; print(sorted({'numpy', 'msgspec', 'pyarrow', 'rich'} & set(sys.modules)))"
+    done = finished(tmp_path / "run", sys.executable, "-c", script)
+
+    assert done.stdout == "[]\n"
+
+
+def test_a_python_without_rlprobe_trains_on_and_says_so(tmp_path: Path) -> None:
+    script = tmp_path / "program.py"
+    script.write_text("print('trained')")
+    hidden = "import sys, runpy; sys.modules['rlprobe'] = None; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0])"
+    bootstrap = Path(sys.modules["rlprobe"].__file__ or "").parent / "integrations" / "bootstrap" / "sitecustomize.py"
+    command = [sys.executable, "-c", f"{hidden}; runpy.run_path({str(script)!r})", str(bootstrap)]
+    process = subprocess.Popen(
+        ["sh", "-c", 'RLPROBE_TAP_PROCESS=$$ exec "$@"', "sh", *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    out, err = process.communicate()
+
+    assert (process.returncode, out) == (0, b"trained\n")
+    assert b"has no rlprobe, so nothing is recorded" in err
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["run"], "expected `--` and a command"),
+        (["run", "--"], "expected `--` and a command"),
+        (["run", "--tell", "slack", "--", "true"], "expected names among wandb, tensorboard, trackio, got 'slack'"),
+        (["run", "--", "no-such-program-here"], "expected a program that can be started, got 'no-such-program-here'"),
+    ],
+)
+def test_wrong_usage_is_one_line(given: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(given) == 2
+
+    assert told in capsys.readouterr().err
+
+
+@needs_writer
+@pytest.mark.slow
+@pytest.mark.trl
+def test_of_two_ranks_under_torchrun_the_first_records(tmp_path: Path) -> None:
+    program = tmp_path / "rank.py"
+    program.write_text(
+        "import os\n" + LOGS_TWO.format(folder=str(tmp_path / "tb")).replace("0.5", "float(os.environ['RANK'])")
+    )
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(program)]
+    done = finished(tmp_path / "run", *launcher)
+
+    assert done.returncode == 0, done.stderr
+    assert open_run(tmp_path / "run").column("loss").tolist() == [0.0, 0.0]
+    assert not (tmp_path / "run-2").exists()

@@ -7,7 +7,7 @@ import pytest
 
 from rlprobe import Recorder
 from rlprobe.cli import main
-from rlprobe.cli.ls import candidates
+from rlprobe.importers.folders.runs import runs_under
 from tests.cli.test_doctor import learning, log
 from tests.reports.html_pages import Reader
 
@@ -82,6 +82,6 @@ def test_a_live_recording_and_a_damaged_one_have_pages(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("source", sorted(SAMPLES.iterdir()), ids=lambda path: path.name)
 def test_every_format_that_can_be_imported_has_a_page(source, tmp_path):
-    (run, *_) = candidates(str(source))
+    (run, *_) = runs_under(str(source))
 
     assert "reward_mean" in reported(str(run), tmp_path).text

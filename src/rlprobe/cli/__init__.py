@@ -25,6 +25,7 @@ COMMANDS = {  # in the order of --help
     "demo": "rlprobe.cli.demo",
     "run": "rlprobe.cli.run",
     "skill": "rlprobe.cli.skill",
+    "mcp": "rlprobe.cli.mcp",
 }
 WRONG_USAGE = 2  # also: input that cannot be read
 INTERNAL_ERROR = 4

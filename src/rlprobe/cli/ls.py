@@ -2,7 +2,6 @@
 
 import argparse
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
 SUMMARY = "List the runs under a folder, with steps, state and worst finding."
 DESCRIPTION = "Recordings, and logs that an importer knows. Other files are passed over; links are not followed."
 EXAMPLE = "rlprobe ls runs"
-LOGS = (".jsonl", ".json", ".csv", ".log", ".txt", ".db")  # endings of files that are tried, also with .gz after them
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,11 +25,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print one line a run."""
     from rlprobe.cli import screen
+    from rlprobe.importers.folders.runs import runs_under
     from rlprobe.reports import json, listing
 
     if not os.path.isdir(args.root):
         raise Failure(f"{args.root}: expected a folder. Name the folder that holds the runs.")
-    runs = [entry for path in candidates(args.root) if (entry := _listed(path)) is not None]
+    runs = [entry for path in runs_under(args.root) if (entry := _listed(path)) is not None]
     if args.json:
         screen.write(json.document(listing.document(runs)))
     elif runs:
@@ -39,20 +38,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         screen.write("No run found here.\n")
     return 0
-
-
-def candidates(root: str) -> Iterator[Path]:
-    """Folders that are one run and files that have the name of a log, in order; a run's folder is not searched."""
-    from rlprobe.importers import reader_of_folder
-    from rlprobe.recording.reader import is_recording
-
-    for directory, folders, files in os.walk(root):
-        if is_recording(directory) or reader_of_folder(Path(directory)) is not None:
-            folders.clear()
-            yield Path(directory)
-            continue
-        folders[:] = sorted(folder for folder in folders if not folder.startswith("."))
-        yield from (Path(directory, name) for name in sorted(files) if name.removesuffix(".gz").endswith(LOGS))
 
 
 def _listed(path: Path) -> "Listed | None":

@@ -76,6 +76,22 @@ def test_every_check_that_is_not_settled_says_what_comes_next(report: dict[str, 
             _check(check["next"])
 
 
+@pytest.mark.parametrize(
+    ("id", "kind", "leads"), [("V301", "check", 1), ("kl_blowup", "signature", 1), ("LOSS_NEAR_ZERO", "reassurance", 0)]
+)
+def test_a_page_tells_its_kind_and_how_to_try_ones_code(
+    id: str, kind: str, leads: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", id, "--json"]) == 0
+
+    page = json.loads(capsys.readouterr().out)
+    assert page["schema"] == "rlprobe.page/1"
+    assert (page["id"], page["kind"], len(page["next"])) == (id.upper(), kind, leads)
+    assert page["title"]
+    for command in page["next"]:
+        _check(command)
+
+
 def test_what_a_command_line_can_fill_are_slots_of_a_pipeline() -> None:
     assert set(FUNCTIONS) <= set(Pipeline.__dataclass_fields__)
     options = [f"--{name.replace('_', '-')} M:f" for name in FUNCTIONS]

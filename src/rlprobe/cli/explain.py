@@ -1,6 +1,7 @@
 """rlprobe explain: the page of a signature or of a reassurance."""
 
 import argparse
+from collections.abc import Mapping
 
 from rlprobe.cli.arguments import add_json
 from rlprobe.cli.failure import Failure
@@ -41,21 +42,21 @@ def run(args: argparse.Namespace) -> int:
             )
             screen.write("checks of your code: `rlprobe verify --list`\n")
         return 0
-    id, text = _page(args.id)
+    page = _page(args.id)
     if args.json:
-        screen.write(json.document({"schema": "rlprobe.page/1", "id": id, "markdown": text}))
+        screen.write(json.document(page))
     else:
-        screen.write(pages.render(text, width=screen.width(), color=screen.color()))
+        screen.write(pages.render(str(page["markdown"]), width=screen.width(), color=screen.color()))
     return 0
 
 
-def _page(name: str) -> tuple[str, str]:
-    """Id and page of a check, a reassurance or a signature."""
+def _page(name: str) -> Mapping[str, object]:
+    """The page of a check, a reassurance or a signature, with its id and what comes next."""
     from rlprobe.doctor.catalog import UnknownSignature
     from rlprobe.reports import catalog_page
     from rlprobe.verifier.catalog import UnknownCheck
 
     try:
-        return catalog_page.page(name)
+        return catalog_page.document(name)
     except (UnknownSignature, UnknownCheck) as error:
         raise Failure(str(error)) from error

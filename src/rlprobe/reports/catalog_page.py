@@ -5,7 +5,7 @@ that its remedies change, and the checks of the verifier that confirm it.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from rlprobe.doctor import catalog, reassurance_page
 from rlprobe.doctor.calibration import ENOUGH, confidence, counted
@@ -30,7 +30,6 @@ SIGNATURE_HEADINGS = (
     "Checks of your code",
     "Sources",
 )
-_OPTIONAL = frozenset({"The settings, by trainer", "Checks of your code"})
 
 
 def page(name: str) -> tuple[str, str]:
@@ -48,6 +47,23 @@ def page(name: str) -> tuple[str, str]:
         return normal.id, reassurance_page.alone(normal)
     found = catalog.entry(name)
     return found.signature.id, _signature(found.signature, catalog.page(name), own=found.module.startswith("rlprobe."))
+
+
+def document(name: str) -> Mapping[str, object]:
+    """The page as a tree for JSON, with its kind and title, and the command that tries the user's code for it.
+
+    Raises:
+        UnknownSignature, UnknownCheck: there is none.
+    """
+    id, text = page(name)
+    if checks.is_id(id):
+        kind, title, tried = "check", checks.entry(id).check.title, True
+    elif normal := reassurance_page.find(id):
+        kind, title, tried = "reassurance", normal.title, False
+    else:
+        kind, title, tried = "signature", catalog.entry(id).signature.title, bool(_checks(id))
+    then = [f"rlprobe verify TARGET --only {id}"] if tried else []
+    return {"schema": "rlprobe.page/1", "id": id, "kind": kind, "title": title, "markdown": text, "next": then}
 
 
 def ids() -> tuple[str, ...]:

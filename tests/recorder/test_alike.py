@@ -56,10 +56,15 @@ def test_steps_of_another_form_are_not_taken_for_alike(others):
 
 def test_runs_keep_every_item_and_the_order():
     step = StepItem(0, 0.0, encode({"a": 1.0}))
-    items = [*[step] * (LEAST - 1), EventItem("custom", None, 0.0, {}), *[step] * 3000, StepItem(0, 0.0, {"a": 1.0})]
+    event, plain, foreign = (
+        EventItem("custom", None, 0.0, {}),
+        StepItem(0, 0.0, {"a": 1.0}),
+        StepItem(0, 0.0, {"a": 1j}),
+    )
+    items = [*[step] * (LEAST - 1), event, *[plain] * 1000, *[step] * 2000, foreign]
     cut = list(runs(items))
 
-    assert [item for run in cut for item in run] == items
+    assert [item for run in cut for item in run] == [*[step] * (LEAST - 1), event, *[step] * 3000, foreign]
     assert [len(run) for run in cut] == [1] * LEAST + [1024, 1024, 952, 1]
 
 

@@ -4,13 +4,16 @@ import math
 import struct
 from decimal import Decimal
 
+import msgspec
 import numpy as np
 import pytest
 
 from rlprobe import Recorder
+from rlprobe.recorder.ownership import MetricsHolder
 from rlprobe.recording.reader import RecordingFeed
 from rlprobe.recording.run import Run
 from rlprobe.recording.sample_columns import clean_column
+from rlprobe.recording.values import convert
 
 
 class Tensor:
@@ -149,6 +152,43 @@ def test_a_step_that_is_no_number_costs_only_its_call(tmp_path):
     run = Run(RecordingFeed(tmp_path / "run"))
 
     assert run.steps.tolist() == [3]
+
+
+class Meter:
+    """A number of somebody's own, which cannot be added to others."""
+
+    def __float__(self):
+        return 1.5
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: np.array(2.0), lambda: np.array([2.0]), lambda: np.float32(2.0), lambda: Tensor([2.0]), Meter]
+)
+@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize("compact", [False, True])
+def test_a_row_is_held_so_that_no_later_change_of_an_array_or_of_the_dict_shows(make, place, compact):
+    names, value = ["a", "b", "c"], make()
+    given = {name: value if names.index(name) == place else 1.0 for name in names}
+    held, size = MetricsHolder().hold(given, compact=compact)
+    given.clear()
+    if isinstance(value, np.ndarray):
+        value[...] = 9.0
+    if isinstance(value, Tensor):
+        value.values[0] = 9.0
+
+    assert size > 0
+    assert convert(held)[0] == names
+    assert convert(held)[1][place] == (1.5 if isinstance(value, Meter) else 2.0)
+
+
+def test_a_row_of_plain_numbers_is_held_as_a_copy_and_as_bytes_where_memory_is_dear():
+    given = {"a": 1.0, "b": 2, "c": True}
+    holder = MetricsHolder()
+
+    assert holder.hold(given, compact=False)[0] == given
+    assert holder.hold(given, compact=False)[0] is not given
+    assert msgspec.msgpack.decode(holder.hold(given, compact=True)[0]) == given
+    assert isinstance(holder.hold({"a": "text"}, compact=False)[0], bytes)
 
 
 def test_what_the_caller_changes_after_the_call_is_not_recorded(tmp_path):

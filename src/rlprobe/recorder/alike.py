@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from rlprobe.recorder.encoding import WALL_TIME
 from rlprobe.recorder.items import Item, StepItem
+from rlprobe.recorder.ownership import encode_metrics
 from rlprobe.recording.journal import frame
 from rlprobe.recording.layout import LOGGED
 from rlprobe.recording.values import metric_name
@@ -28,11 +29,21 @@ _decode: Callable[[bytes], object] = msgspec.msgpack.Decoder().decode
 
 def runs(items: Iterable[Item]) -> Iterator[list[Item]]:
     """The items in order, cut into runs of steps that have the same number of encoded bytes, and single others."""
-    for size, members in groupby(items, _encoded_bytes):
+    for size, members in groupby(map(_encoded, items), _encoded_bytes):
         held = list(members)
         most = _MOST if size and len(held) >= LEAST else 1
         for start in range(0, len(held), most):
             yield held[start : start + most]
+
+
+def _encoded(item: Item) -> Item:
+    """The item with its metrics encoded, where they can be."""
+    if type(item) is not StepItem or type(item.metrics) is bytes:
+        return item
+    try:
+        return StepItem(item.step, item.time, encode_metrics(item.metrics))
+    except Exception:  # whatever msgpack has no form for stays a dict and is looked at value by value
+        return item
 
 
 def _encoded_bytes(item: Item) -> int:

@@ -9,22 +9,48 @@ import msgspec
 
 from rlprobe.recorder.items import Row
 
-# Encoding refuses arrays, tensors and every subclass of a number: one call both looks at all types and makes the copy,
-# in less time than it takes to look at them from Python.
-_encode = msgspec.msgpack.Encoder(decimal_format="number").encode
+# Refuses arrays, tensors and every subclass of a number: one call both looks at all types and makes the copy.
+encode_metrics = msgspec.msgpack.Encoder(decimal_format="number").encode
 
 _PLAIN = frozenset((float, int, bool, str, type(None)))
+_SUMS = frozenset((float, int))
 _DEPTH = 4  # levels of lists and dicts that are copied: messages of a chat have two
-_ITEM_BYTES = 64  # bytes that a plain value takes in memory, about
+_VALUE_BYTES = 64  # bytes that a plain value takes in memory, about
+_METRIC_BYTES = 56  # bytes that one metric of a dict takes in memory, about
+_ITEM_BYTES = 256  # bytes that a step takes in the queue besides its metrics, about
 
 
-def held_metrics(metrics: Mapping[str, object]) -> Mapping[str, object] | bytes:
-    """The metrics as an item holds them: as msgpack, or as a dict where a value is an array, a tensor or foreign."""
-    given = metrics if type(metrics) is dict else dict(metrics)
-    try:
-        return _encode(given)
-    except Exception:  # whatever msgpack has no form for, in keys too, travels as it is
-        return owned_metrics(given)
+class MetricsHolder:
+    """Takes over the metrics of a call: as a copy of the dict, or encoded, which is a third of the memory.
+
+    What must be copied are arrays and tensors, and asking forty values for their types costs more than all the rest of
+    a call. The sum of plain numbers is a plain number, and one array, tensor or numpy scalar makes it something else:
+    one addition each, in C, tells. Where they are none, sums are not tried again: adding tensors is work for a device.
+    """
+
+    def __init__(self) -> None:
+        self._plain = True
+
+    def hold(self, metrics: Mapping[str, object], *, compact: bool) -> tuple[Mapping[str, object] | bytes, int]:
+        """The metrics as an item holds them, and their bytes of memory, about.
+
+        Args:
+            metrics: name -> value; may change after the call.
+            compact: whether memory is dearer than time.
+        """
+        given = metrics if type(metrics) is dict else dict(metrics)
+        if self._plain and not compact:
+            try:
+                self._plain = type(sum(given.values())) in _SUMS  # type: ignore[arg-type]  # what cannot be added raises
+            except Exception:  # a foreign object's own code ran, or a text is among the values
+                self._plain = False
+            if self._plain:
+                return given.copy(), _METRIC_BYTES * len(given) + _ITEM_BYTES
+        try:
+            encoded = encode_metrics(given)
+        except Exception:  # whatever msgpack has no form for, in keys too, travels as it is
+            return owned_metrics(given), _METRIC_BYTES * len(given) + _ITEM_BYTES
+        return encoded, len(encoded) + _ITEM_BYTES
 
 
 def owned_metrics(metrics: Mapping[str, object]) -> dict[str, object]:
@@ -66,28 +92,40 @@ def _owned_row(row: Row) -> Row:
 
 def size_of_rows(rows: Sequence[Row] | Mapping[str, Sequence[object]]) -> tuple[int, int]:
     """(bytes, rows) of sample rows; the bytes are those of the first and the last row times the count."""
-    if isinstance(rows, Mapping):
+    if type(rows) is not list and isinstance(rows, Mapping):
         count = max((len(values) for values in rows.values() if hasattr(values, "__len__")), default=0)
         return sum(_size_of_column(values) for values in rows.values()), count
     count = len(rows)
     if count == 0:
         return 0, 0
-    ends = [sum(map(_size, row.values())) for row in (rows[0], rows[-1]) if isinstance(row, Mapping)]
-    return sum(ends) * count // max(1, len(ends)), count
+    return (_size_of_row(rows[0]) + _size_of_row(rows[-1])) * count // 2, count
+
+
+def _size_of_row(row: object) -> int:
+    size = 0
+    for value in row.values() if isinstance(row, dict) else ():
+        kind = type(value)
+        if kind is str:
+            size += len(value)
+        elif kind not in _PLAIN:
+            size += _size(value)
+        size += _VALUE_BYTES
+    return size
 
 
 def _size_of_column(values: object) -> int:
     if isinstance(values, Mapping):
         return sum(map(_size_of_column, values.values()))
     if isinstance(values, (list, tuple)):
-        return _size(values[0]) * len(values) if values else 0
+        return (_size(values[0]) + _VALUE_BYTES) * len(values) if values else 0
     return _size(values)
 
 
 def _size(value: object) -> int:
+    """Bytes of an array, a text or a list, besides those of any value."""
     nbytes = getattr(value, "nbytes", None)
     if isinstance(nbytes, int):
-        return nbytes + _ITEM_BYTES
-    return _ITEM_BYTES + (
-        len(value) * (1 if isinstance(value, str) else _ITEM_BYTES) if hasattr(value, "__len__") else 0
-    )
+        return nbytes
+    if not hasattr(value, "__len__"):
+        return 0
+    return len(value) * (1 if isinstance(value, str) else _VALUE_BYTES)

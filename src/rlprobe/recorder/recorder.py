@@ -18,7 +18,7 @@ from rlprobe.recorder.environment import environment, redact
 from rlprobe.recorder.halting import HaltRequest, set_aside
 from rlprobe.recorder.items import EventItem, ManifestItem, Row, SamplesItem, StepItem
 from rlprobe.recorder.opening import Opened, RecorderError, RunInUse, open_directory
-from rlprobe.recorder.ownership import held_metrics, owned_rows, size_of_rows
+from rlprobe.recorder.ownership import MetricsHolder, owned_rows, size_of_rows
 from rlprobe.recorder.ranks import CommonStop, current_rank, world_size
 from rlprobe.recorder.sample_rows import CaptureText
 from rlprobe.recorder.sampling import CAPTURES, Capture, SamplePolicy
@@ -31,8 +31,6 @@ __all__ = ["Recorder", "RecorderError", "RunInUse"]
 
 log = logging.getLogger("rlprobe")
 
-_METRIC_BYTES = 56  # bytes of memory that one metric of a dict takes in the queue, about
-_ITEM_BYTES = 256  # bytes of memory that an item takes besides what it holds, about
 _LEAST, _MOST = -(2**63), 2**63 - 1  # steps that the format holds
 
 
@@ -89,6 +87,7 @@ class Recorder:
         self._end: State = "closed"
         self._inert = self.rank != 0 and not record_all_ranks
         self._worker: Worker | None = None
+        self._hold = MetricsHolder().hold
         if self._inert:
             return
         self._opened = open_directory(rank_directory(self.run_dir, self.rank))
@@ -144,10 +143,9 @@ class Recorder:
         try:
             if named:
                 metrics = {**metrics, **named} if metrics else named
-            held = held_metrics(metrics or {})
+            held, size = self._hold(metrics or {}, compact=worker.crowded)
             number = step if type(step) is int and _LEAST <= step <= _MOST else _whole(step)
-            size = len(held) if type(held) is bytes else _METRIC_BYTES * len(held)
-            worker.submit(StepItem(number, time.time(), held), size + _ITEM_BYTES)
+            worker.submit(StepItem(number, time.time(), held, size))
         except Exception as error:
             self._failed("log_step", error)
 
@@ -169,7 +167,7 @@ class Recorder:
             if not owned:
                 rows = owned_rows(rows)
             size, count = size_of_rows(rows)
-            worker.submit(SamplesItem(_whole(step), time.time(), rows), size, count)
+            worker.submit(SamplesItem(_whole(step), time.time(), rows, size), count)
         except Exception as error:
             self._failed("log_samples", error)
 
@@ -179,7 +177,7 @@ class Recorder:
         if self._inert or worker is None:
             return
         try:
-            worker.submit(EventItem(str(kind), None if step is None else _whole(step), time.time(), fields), 1024, 0)
+            worker.submit(EventItem(str(kind), None if step is None else _whole(step), time.time(), fields), 0)
             worker.wake()
         except Exception as error:
             self._failed("log_event", error)
@@ -203,7 +201,7 @@ class Recorder:
             facts |= {"settings": settings, "configuration": config, "metrics": metadata}
             changes: dict[str, object] = {}
             _learn(changes, facts)
-            worker.submit(ManifestItem(changes), 1024, 0)
+            worker.submit(ManifestItem(changes), 0)
         except Exception as error:
             self._failed("describe", error)
 

@@ -26,6 +26,7 @@ _GROWTH = 0.05  # fraction by which the rows must have grown
 _JOURNAL_BYTES = 32 << 20  # bytes of journal at which a snapshot is made at once: bounds memory
 _PART_ROWS, _PART_BYTES = 4096, 32 << 20  # sample rows, or bytes, at which a part is written
 _ROUND = 4096  # items of one round
+_CROWDED = 32 << 20  # bytes in the queue from which on callers make their items small at the cost of their own time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +45,9 @@ class Worker:
         bounds: of the queue.
         first: done once by the keeper thread before anything else.
         clock: seconds; only differences count.
+
+    Attributes:
+        crowded: whether much waits in the queue.
     """
 
     def __init__(
@@ -58,11 +62,12 @@ class Worker:
         self.lost = 0
         self.lost_bytes = 0
         self._bounds, self._clock, self._first = bounds, clock, first
-        self._queue: SimpleQueue[tuple[Item, int]] = SimpleQueue()
+        self._queue: SimpleQueue[Item] = SimpleQueue()
+        self.crowded = False
         self._given = self._taken = 0  # bytes; a race between callers makes them drift, an empty queue sets them right
         self._bell: SimpleQueue[None] = SimpleQueue()  # an Event's lock would hold up a signal handler that rings again
         self._rung = False
-        self._taken_out: list[tuple[Item, int]] = []
+        self._taken_out: list[Item] = []
         self._finished = False
         self._stop_keeper = threading.Event()
         self._closing: State | None = None
@@ -94,16 +99,18 @@ class Worker:
                 keeper.start()
                 self._keeper = keeper
 
-    def submit(self, item: Item, size: int, rows: int = 1) -> bool:
+    def submit(self, item: Item, rows: int = 1) -> bool:
         """Hand an item over; False when there was no room and its rows were dropped."""
-        bounds = self._bounds
-        if self._queue.qsize() < bounds.items and self._given - self._taken + size <= bounds.size:
-            self._given += size
-            self._queue.put((item, size))
+        bounds, queue = self._bounds, self._queue
+        waiting = self._given - self._taken + item.size
+        if waiting <= bounds.size and queue.qsize() < bounds.items:
+            self._given += item.size
+            self.crowded = waiting > _CROWDED
+            queue.put(item)
             return True
         with self._count_lock:
             self.lost += rows
-            self.lost_bytes += size
+            self.lost_bytes += item.size
         return False
 
     def flush(self, timeout: float) -> bool:
@@ -115,7 +122,7 @@ class Worker:
         if self._finished or not self._attempt("writer", self._revive):
             return False
         item = FlushItem(threading.Event())
-        self._queue.put((item, 0))
+        self._queue.put(item)
         self.wake()
         return item.done.wait(timeout) and item.kept
 
@@ -146,7 +153,7 @@ class Worker:
 
     def _work(self) -> None:
         if self._taken_out:  # what a writer thread had in its hands when something ended it
-            self.session.count_dropped(sum(rows_of(item) for item, _ in self._taken_out))
+            self.session.count_dropped(sum(map(rows_of, self._taken_out)))
         while True:
             with contextlib.suppress(Empty):
                 self._bell.get(timeout=POLL)
@@ -165,11 +172,12 @@ class Worker:
     def _drain(self) -> None:
         while (waiting := min(self._queue.qsize(), _ROUND)) > 0:
             entries = self._taken_out = [self._queue.get_nowait() for _ in range(waiting)]
-            self._taken += sum(size for _, size in entries)
-            self._attempt("write", lambda entries=entries: self.session.write(item for item, _ in entries))  # type: ignore[misc]  # bound early
+            self._taken += sum(item.size for item in entries)
+            self._attempt("write", lambda entries=entries: self.session.write(entries))  # type: ignore[misc]  # bound early
             self._taken_out = []
         if self._given != self._taken and self._queue.empty():
             self._given = self._taken = 0
+        self.crowded = False
 
     def _attempt(self, where: str, action: Callable[[], object]) -> bool:
         try:

@@ -48,11 +48,12 @@ def open_run(source: str | Path, *, keys: Mapping[str, str] | None = None, run: 
 
 def _folder(path: Path, keys: Mapping[str, str] | None, run: int | None) -> Run:
     from rlprobe.recording.manifest import UnreadableRecording
-    from rlprobe.recording.reader import RecordingFeed, is_recording
+    from rlprobe.recording.rank_feed import RanksFeed
+    from rlprobe.recording.reader import is_recording
 
     try:
         if is_recording(path):
-            return Run(RecordingFeed(path))
+            return Run(RanksFeed(path))
     except UnreadableRecording as error:
         raise UnreadableSource(str(error)) from error
     return _chosen(path, keys, run)

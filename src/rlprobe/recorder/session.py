@@ -4,8 +4,10 @@ The worker thread calls `write` and `finish`, the keeper thread calls `keep`; wh
 Nothing here runs on the training thread except the constructor.
 """
 
+import contextlib
 import itertools
 import logging
+import os
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -21,7 +23,7 @@ from rlprobe.recorder.statistics import StepStatistics
 from rlprobe.recording.event_log import event_line
 from rlprobe.recording.files import WriterLock
 from rlprobe.recording.frames import END
-from rlprobe.recording.layout import DERIVED, LOGGED
+from rlprobe.recording.layout import DERIVED, LOCK, LOGGED
 from rlprobe.recording.manifest import Document, save_manifest
 from rlprobe.recording.run import State
 from rlprobe.recording.samples import snapshot_samples
@@ -70,6 +72,8 @@ class Session:
         self._encoder, self._alike = StepEncoder(), AlikeEncoder()
         self._policy, self._capture_text = policy, capture_text
         self._statistics = StepStatistics()
+        sessions = document.get("segments")
+        self._all_ranks = bool(isinstance(sessions, list) and sessions and sessions[-1].get("all_ranks"))
         self._told: set[tuple[str, str]] = set()
         self._manifest_due = False
         self._first_step: int | None = None
@@ -182,6 +186,8 @@ class Session:
         if not found or self._statistics.step is None:
             return []
         now = time.time()
+        if self._statistics.parts and self._all_ranks:
+            self.tell("group_parts", self._statistics.step, now, **self._statistics.parts)
         return [self._encoder.encode(DERIVED, self._number(), self._statistics.step, now, found)[0]]
 
     def _tell_bad(self, bad: list[Bad], step: int, when: float) -> None:
@@ -236,6 +242,8 @@ class Session:
         """fsync what was appended; what fails is remembered, and tried again."""
         for error in self._streams.sync():
             self.fail("sync", error)
+        with contextlib.suppress(OSError):  # a sign of life, which other hosts can compare with those of other ranks
+            os.utime(self.root / LOCK)
 
     def mend(self) -> None:
         """Write what the disk refused; lay the directory anew when somebody deleted it, or let go when it was taken."""

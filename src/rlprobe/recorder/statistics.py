@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from rlprobe.recorder.group_parts import parts, split
 from rlprobe.recording.layout import FLOAT16
 
 Floats = NDArray[np.float64]
@@ -35,6 +36,7 @@ class StepStatistics:
 
     def __init__(self) -> None:
         self.step: int | None = None
+        self.parts: Mapping[str, list[object]] = {}  # of groups that lie on several ranks; none where all are whole
         self._columns: dict[str, list[object]] = {}
         self._rows = 0
         self._changed = False
@@ -68,7 +70,9 @@ class StepStatistics:
             self._low, self._high = min(self._low, finite.min()), max(self._high, finite.max())
         for part in (_rewards, _advantages, _lengths, _texts, _tokens):
             found.update(part(table))
-        found.update(_groups(table, self._low, self._high))
+        self.parts = _parts(table)
+        if not self.parts:
+            found.update(_groups(table, self._low, self._high))
         return {name: float(value) for name, value in found.items() if value == value}
 
 
@@ -254,6 +258,16 @@ def _positions(arrays: list[NDArray[np.float16]]) -> Found:
     if kl.sum() > 0:
         found |= {f"kl_position_fraction/{i}": float(kl[i] / kl.sum()) for i in range(_KL_BUCKETS)}
     return found
+
+
+def _parts(table: _Table) -> Mapping[str, list[object]]:
+    """What a reader needs to put groups together of which other ranks hold samples; none where all are whole here."""
+    codes, declared = table.codes(), table.floats("group_size")
+    if codes is None or declared is None or not split(codes, declared):
+        return {}
+    reward = table.floats("reward")
+    names = table.columns.get("group") or table.columns.get("prompt_id") or [""] * table.rows
+    return parts(names, codes, np.full(table.rows, np.nan) if reward is None else reward, declared)
 
 
 def _groups(table: _Table, low: float, high: float) -> Found:

@@ -95,6 +95,7 @@ EVENT_KINDS: tuple[EventKind, ...] = (
     EventKind("alert", "finding, url", "A message was sent."),
     EventKind("closed", "", "The segment was closed in order."),
     EventKind("bad_hook", "hook, error, message, traceback", "A hook of an integration failed; told once."),
+    EventKind("group_parts", "groups, size, here, n, mean, squares, low, high", "Groups that lie on several ranks."),
     EventKind("custom", "any", "Anything else; unknown kinds are kept."),
 )
 
@@ -114,9 +115,11 @@ SAMPLE_COLUMNS: tuple[SampleColumn, ...] = (
     _C("segment", "int32", "Segment that recorded the row."),
     _C("sequence", "int64", "Sequence number of the frame that brought the row."),
     _C("sample", "int64", "Index of the sample in the step."),
+    _C("rank", "int64", "Rank that recorded the row; told by readers, in no file."),
     _C("split", "string", "train (also where it is absent), or evaluation: counted in no statistic of the step."),
     _C("generation", "string", "Id of the rollout that made it."),
     _C("group", "string", "Id of the group that shares a baseline."),
+    _C("group_size", "int64", "Samples of the whole group on all ranks, where a rank may hold a part of it."),
     _C("prompt_id", "string", "Hash of the prompt: the first 16 hex digits of its SHA-256."),
     _C("prompt", "string", 'Prompt as text; the hash with capture_text="hash".'),
     _C("completion", "string", 'Completion as text; the hash with capture_text="hash".'),

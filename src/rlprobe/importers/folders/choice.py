@@ -16,7 +16,8 @@ from rlprobe.importers.folders.listing import MAX_ENTRIES, Folder, Walk
 from rlprobe.importers.rows.lines import head_of, raw_head_of
 from rlprobe.importers.rows.plan import knows_metric
 from rlprobe.recording.metrics import find
-from rlprobe.recording.reader import RecordingFeed, is_recording
+from rlprobe.recording.rank_feed import RanksFeed
+from rlprobe.recording.reader import is_recording
 from rlprobe.recording.run import Batch, Feed, Run, Samples
 
 RECORDING: Final = "recording"
@@ -42,7 +43,7 @@ class Candidate:
     def open(self, keys: Mapping[str, str] | None, run: int | None) -> Feed | None:
         """Its feed; None when it changed so that no format knows it any more."""
         if self.format == RECORDING:
-            return RecordingFeed(self.path)
+            return RanksFeed(self.path)
         if self.path.is_dir():
             importer = reader_of_folder(self.path)
         else:

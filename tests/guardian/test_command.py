@@ -105,19 +105,19 @@ def test_on_a_terminal_the_page_is_live(broken_log: Path) -> None:
     leader, follower = pty.openpty()
     command = [sys.executable, "-m", "rlprobe", "watch", str(broken_log), "--replay"]
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", "LINES": "40"}
-    process = subprocess.Popen(command, stdout=follower, stderr=subprocess.PIPE, env=environment)
-    os.close(follower)
     shown = b""
-    while True:
-        try:
-            part = os.read(leader, 65_536)
-        except OSError:  # Linux's way of saying that the other end is closed
-            break
-        if not part:
-            break
-        shown += part
-    os.close(leader)
-    _, err = process.communicate()
+    with subprocess.Popen(command, stdout=follower, stderr=subprocess.PIPE, env=environment) as process:
+        os.close(follower)
+        while True:
+            try:
+                part = os.read(leader, 65_536)
+            except OSError:  # Linux's way of saying that the other end is closed
+                break
+            if not part:
+                break
+            shown += part
+        os.close(leader)
+        _, err = process.communicate()
 
     assert (process.returncode, err) == (1, b"")
     assert b"\x1b[?25l" in shown

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -21,15 +21,25 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name != "posix", reason="s
 LONG = 120  # seconds for what takes one on a quiet machine
 
 
-def start(*words: str, **options: object) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
-        [sys.executable, "-m", *words],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        **options,  # type: ignore[call-overload]  # options of Popen
-    )
+_started: "list[subprocess.Popen[str]]" = []
+
+
+@pytest.fixture(autouse=True)
+def _none_is_left() -> Iterator[None]:
+    """End and reap what a test started, also where it failed: a forgotten process warns in some later test."""
+    yield
+    while _started:
+        process = _started.pop()
+        process.kill()
+        with process:  # closes its pipes and waits for its end
+            pass
+
+
+def start(*words: str) -> "subprocess.Popen[str]":
+    pipe = subprocess.PIPE
+    process = subprocess.Popen([sys.executable, "-m", *words], stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+    _started.append(process)
+    return process
 
 
 def training(run: Path, broken_from: int, *words: str) -> "subprocess.Popen[str]":

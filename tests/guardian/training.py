@@ -23,6 +23,7 @@ def main(run: str, broken_from: str, beside: str = "") -> None:
     guardian = Guardian(Path(run)) if beside else None
     if guardian is not None:
         guardian.start()
+        guardian.act_at_once(recorder)
     say("training")
     for row in table:
         step = int(str(row["step"]))

@@ -21,6 +21,8 @@ class Policy:
 
     Attributes:
         exact: an exact violation suffices by itself.
+        at_once: training that started the watch halts by itself on a loss or gradient norm that stays NaN or infinite.
+            Read by that training (integrations/beside.py); the watch would ask for the same a moment later.
         statistical: a finding that rests on statistics suffices where the next two hold.
         log_evidence: natural-log evidence that a statistical finding needs.
         witnesses: other active alarms in its causal chain, of another stage and another metric.
@@ -30,6 +32,7 @@ class Policy:
     """
 
     exact: bool = True
+    at_once: bool = True
     statistical: bool = True
     log_evidence: float = 14.0
     witnesses: int = 1
@@ -88,6 +91,7 @@ _MEANINGS: Mapping[str, str] = {
     "silence_seconds": "the least such time",
     "resume_seconds": "a run whose process is gone may take this long to be resumed before its watch ends",
     "halt.exact": "an exact critical violation suffices by itself",
+    "halt.at_once": "with attach(halt=...), training itself halts on a loss or gradient norm that stays not finite",
     "halt.statistical": "a critical finding with statistical evidence suffices with its witnesses",
     "halt.log_evidence": "natural-log evidence that such a finding needs",
     "halt.witnesses": "alarms of another stage and metric in its causal chain that it needs",
@@ -146,7 +150,7 @@ def _checks(name: str) -> Callable[[object, str], object]:
         low, high = _NUMBERS[name]
         whole = name in ("messages_a_day", "halt.witnesses", "halt.first_step")
         return lambda value, place: _number(value, place, low, high, whole=whole)
-    if name in ("halt.exact", "halt.statistical"):
+    if name in ("halt.exact", "halt.at_once", "halt.statistical"):
         return lambda value, place: _one_of(value, place, (True, False))
     if name == "severity":
         return lambda value, place: _one_of(value, place, ("critical", "warning"))

@@ -9,13 +9,17 @@ import os
 import subprocess
 import sys
 import threading
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
+
+from rlprobe.recorder.recorder import Recorder
 
 log = logging.getLogger("rlprobe")
 
 LOG = "guardian.log"  # in the run's directory: what the watch prints
 _LAST_SECONDS = 30.0  # how long a run that is closed waits for the watch's last messages
+_EXACT = "NUMERIC_NAN"
 _NO_FAULT = frozenset((0, 1, 3))  # exit codes of a watch that did its job, whatever it found
 
 
@@ -49,6 +53,12 @@ class Guardian:
         if not self._again:
             self._reaper = threading.Thread(target=self._attend, name="rlprobe-guardian", daemon=True)
             self._reaper.start()
+
+    def act_at_once(self, recorder: Recorder) -> None:
+        """Where the policy allows it, have training halt by itself on numbers that are not finite. Raises nothing."""
+        first_step = _first_step(self._config)
+        if self._halt and first_step is not None:
+            recorder.stop_on_nonfinite(first_step)
 
     def wait(self, timeout: float = _LAST_SECONDS) -> bool:
         """Wait until the watch has told the end of a closed run; False when that took too long."""
@@ -97,6 +107,21 @@ class Guardian:
             )
         finally:
             os.close(descriptor)
+
+
+def _first_step(config: Path | None) -> int | None:
+    """First step at which the policy lets NUMERIC_NAN halt; None where it does not, or the file cannot be meant."""
+    try:
+        table = {} if config is None else tomllib.loads(config.read_text(encoding="utf-8"))
+        policy = table.get("guardian", {}).get("halt", {})
+        signature = table.get("signatures", {}).get(_EXACT, {})
+        only, never = policy.get("only", []), policy.get("never", [])
+        critical = signature.get("enabled", True) and signature.get("severity") != "info"
+        allowed = policy.get("exact", True) and policy.get("at_once", True)
+        named = _EXACT not in never and (not only or _EXACT in only)
+        return int(policy.get("first_step", 0)) if critical and allowed and named else None
+    except (OSError, ValueError, TypeError, AttributeError):
+        return None
 
 
 def _environment() -> dict[str, str]:

@@ -182,6 +182,7 @@ class Attachment:
         self._trained = True
         if self._guardian is not None and self.recorder is not None:
             self._guardian.start()
+            self._guardian.act_at_once(self.recorder)
 
     def _crashed(self, error: BaseException) -> None:
         """Record it and close: whoever catches the error may train again, in a new segment."""

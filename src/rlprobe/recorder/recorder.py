@@ -15,7 +15,7 @@ from typing import Self
 
 from rlprobe.recorder import lifelines
 from rlprobe.recorder.environment import environment, redact
-from rlprobe.recorder.halting import HaltRequest, set_aside
+from rlprobe.recorder.halting import ExactStop, HaltRequest, set_aside
 from rlprobe.recorder.items import EventItem, ManifestItem, Row, SamplesItem, StepItem
 from rlprobe.recorder.opening import Opened, RecorderError, RunInUse, open_directory
 from rlprobe.recorder.ownership import MetricsHolder, owned_rows, size_of_rows
@@ -146,6 +146,8 @@ class Recorder:
             held, size = self._hold(metrics or {}, compact=worker.crowded)
             number = step if type(step) is int and _LEAST <= step <= _MOST else _whole(step)
             worker.submit(StepItem(number, time.time(), held, size))
+            if self._halt.exact is not None:
+                self._halt.see(number, metrics or {})
         except Exception as error:
             self._failed("log_step", error)
 
@@ -177,6 +179,8 @@ class Recorder:
         if self._inert or worker is None:
             return
         try:
+            if kind == "checkpoint" and self._halt.exact is not None:
+                self._halt.exact.saved(step, fields.get("path"))
             worker.submit(EventItem(str(kind), None if step is None else _whole(step), time.time(), fields), 0)
             worker.wake()
         except Exception as error:
@@ -237,6 +241,14 @@ class Recorder:
         except Exception as error:
             self._failed("should_stop_after", error)
             return False
+
+    def stop_on_nonfinite(self, first_step: int = 0) -> None:
+        """Have training asked to stop at once where its loss or gradient norm stays NaN or infinite.
+
+        Args:
+            first_step: below this step nothing halts.
+        """
+        self._halt.exact = ExactStop(first_step=first_step)
 
     @property
     def stop_reason(self) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from rlprobe.recording.layout import SEGMENT, SEQUENCE, STEP
-from rlprobe.recording.rank_tail import segment_of
+from rlprobe.recording.rank_tail import segments_of
 from rlprobe.recording.reader import RecordingFeed
 from rlprobe.recording.run import IntArray, Samples
 from rlprobe.recording.sample_blocks import SampleBlock
@@ -56,9 +56,8 @@ def _chunk(samples: Samples, rank: int, begins: tuple[float, ...], of_run: tuple
     held = dict(samples.columns)
     steps, segments, sequences = (_integers(held.pop(name, np.empty(0))) for name in (STEP, SEGMENT, SEQUENCE))
     if rank:
-        starts = {int(each): begins[int(each)] for each in np.unique(segments) if int(each) < len(begins)}
-        place = {each: segment_of(of_run, started) for each, started in starts.items()}
-        segments = np.array([place.get(int(each), int(each)) for each in segments], dtype=np.int64)
+        place = segments_of(begins, of_run)
+        segments = np.array([place[each] if each < len(place) else each for each in segments.tolist()], dtype=np.int64)
     return Chunk(
         steps=steps,
         segments=segments,

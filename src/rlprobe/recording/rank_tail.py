@@ -112,6 +112,12 @@ def starts_of(document: Mapping[str, object]) -> tuple[float, ...]:
     return tuple(float(each) if isinstance(each, int | float) else 0.0 for each in times)
 
 
-def segment_of(begins: tuple[float, ...], started: float) -> int:
-    """The run's segment that a rank's session belongs to: the one that began nearest to it."""
-    return int(np.argmin([abs(each - started) for each in begins])) if begins else 0
+def segments_of(begins: tuple[float, ...], of_run: tuple[float, ...]) -> tuple[int, ...]:
+    """The run's segment that each of a rank's sessions belongs to.
+
+    Where both have as many, each to its own; else each to the one that began nearest to it, in order.
+    """
+    if len(begins) == len(of_run) or not of_run:
+        return tuple(range(len(begins)))
+    nearest = [int(np.argmin([abs(each - started) for each in of_run])) for started in begins]
+    return tuple(np.maximum.accumulate(nearest).tolist()) if nearest else ()

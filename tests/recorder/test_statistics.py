@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rlprobe.recorder.group_statistics import rank_correlation
 from rlprobe.recorder.sample_rows import sample_block
-from rlprobe.recorder.statistics import StepStatistics, rank_correlation
+from rlprobe.recorder.statistics import StepStatistics
 from rlprobe.recording.metrics import find
 
 

@@ -11,6 +11,7 @@ from typing import TypeAlias
 import msgspec
 
 Row = Mapping[str, object]
+LEAST, MOST = -(2**63), 2**63 - 1  # steps that the format holds
 
 
 class StepItem(msgspec.Struct, frozen=True, gc=False):
@@ -70,3 +71,15 @@ def rows_of(item: Item) -> int:
         first = next(iter(item.rows.values()), ()) if isinstance(item.rows, Mapping) else item.rows
         return len(first) if hasattr(first, "__len__") else 1
     return int(isinstance(item, StepItem))
+
+
+def whole_step(step: object) -> int:
+    """The step as an integer of 64 bits.
+
+    Raises:
+        Exception: it is none.
+    """
+    number = int(step)  # type: ignore[call-overload]  # what has no __int__ raises TypeError
+    if not LEAST <= number <= MOST:
+        raise OverflowError(f"step {number} has more than 64 bits")
+    return int(number)

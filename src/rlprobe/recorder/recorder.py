@@ -6,18 +6,17 @@ type: calls copy what could change and hand it over; everything else is the writ
 
 import logging
 import time
-import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from rlprobe.recorder import lifelines
-from rlprobe.recorder.environment import environment, redact
+from rlprobe.recorder.environment import environment
+from rlprobe.recorder.facts import entered, new_document
 from rlprobe.recorder.halting import ExactStop, HaltRequest, set_aside
-from rlprobe.recorder.items import EventItem, ManifestItem, Row, SamplesItem, StepItem
-from rlprobe.recorder.opening import Opened, RecorderError, RunInUse, open_directory
+from rlprobe.recorder.items import LEAST, MOST, EventItem, ManifestItem, Row, SamplesItem, StepItem, whole_step
+from rlprobe.recorder.opening import RecorderError, RunInUse, open_directory
 from rlprobe.recorder.ownership import MetricsHolder, owned_rows, size_of_rows
 from rlprobe.recorder.ranks import CommonStop, current_rank, world_size
 from rlprobe.recorder.sample_rows import CaptureText
@@ -30,8 +29,6 @@ from rlprobe.recording.run import Metadata, State
 __all__ = ["Recorder", "RecorderError", "RunInUse"]
 
 log = logging.getLogger("rlprobe")
-
-_LEAST, _MOST = -(2**63), 2**63 - 1  # steps that the format holds
 
 
 class Recorder:
@@ -76,9 +73,7 @@ class Recorder:
         if capture not in CAPTURES:
             raise RecorderError(f"capture: expected one of {', '.join(CAPTURES)}, got {capture!r}. Choose one of them.")
         if capture_text not in (True, "hash", False):
-            raise RecorderError(
-                f'capture_text: expected True, "hash" or False, got {capture_text!r}. Choose one of them.'
-            )
+            raise RecorderError(f'capture_text: expected True, "hash" or False, got {capture_text!r}. Choose one.')
         self.run_dir = Path(run_dir)
         self.rank = current_rank()
         self.errors = 0
@@ -91,15 +86,10 @@ class Recorder:
         if self._inert:
             return
         self._opened = open_directory(rank_directory(self.run_dir, self.rank))
-        facts: dict[str, object] = {"algorithm": algorithm, "model": model, "framework": framework}
-        facts |= {"settings": settings, "configuration": config, "metrics": metadata}
-        options: dict[str, object] = {
-            "capture": capture,
-            "capture_text": capture_text,
-            "max_bytes": max_bytes,
-            "ranks": world_size(),
-            "all_ranks": record_all_ranks,
-        }
+        facts = {"algorithm": algorithm, "model": model, "framework": framework, "configuration": config}
+        facts |= {"settings": settings, "metrics": metadata}
+        options: dict[str, object] = {"capture": capture, "capture_text": capture_text, "max_bytes": max_bytes}
+        options |= {"ranks": world_size(), "all_ranks": record_all_ranks, "rank": self.rank}
         try:
             self._worker = self._start(facts, options, SamplePolicy(capture=capture, max_bytes=max_bytes), bounds)
         except OSError as error:
@@ -116,8 +106,7 @@ class Recorder:
         opened = self._opened
         if opened.segment > 0 and self.rank == 0:
             set_aside(self.run_dir, opened.segment)
-        document = _new_document(opened, {**options, "rank": self.rank})
-        _learn(document, facts)
+        document = entered(new_document(opened, options), facts)
         capture_text: CaptureText = options["capture_text"]  # type: ignore[assignment]  # checked by the constructor
         session = Session(
             opened.root, opened.segment, document, policy=policy, capture_text=capture_text, lock=opened.lock
@@ -144,7 +133,7 @@ class Recorder:
             if named:
                 metrics = {**metrics, **named} if metrics else named
             held, size = self._hold(metrics or {}, compact=worker.crowded)
-            number = step if type(step) is int and _LEAST <= step <= _MOST else _whole(step)
+            number = step if type(step) is int and LEAST <= step <= MOST else whole_step(step)
             worker.submit(StepItem(number, time.time(), held, size))
             if self._halt.exact is not None:
                 self._halt.see(number, metrics or {})
@@ -169,7 +158,7 @@ class Recorder:
             if not owned:
                 rows = owned_rows(rows)
             size, count = size_of_rows(rows)
-            worker.submit(SamplesItem(_whole(step), time.time(), rows, size), count)
+            worker.submit(SamplesItem(whole_step(step), time.time(), rows, size), count)
         except Exception as error:
             self._failed("log_samples", error)
 
@@ -181,7 +170,7 @@ class Recorder:
         try:
             if kind == "checkpoint" and self._halt.exact is not None:
                 self._halt.exact.saved(step, fields.get("path"))
-            worker.submit(EventItem(str(kind), None if step is None else _whole(step), time.time(), fields), 0)
+            worker.submit(EventItem(str(kind), None if step is None else whole_step(step), time.time(), fields), 0)
             worker.wake()
         except Exception as error:
             self._failed("log_event", error)
@@ -201,10 +190,8 @@ class Recorder:
         if self._inert or worker is None:
             return
         try:
-            facts: dict[str, object] = {"algorithm": algorithm, "model": model, "framework": framework}
-            facts |= {"settings": settings, "configuration": config, "metrics": metadata}
-            changes: dict[str, object] = {}
-            _learn(changes, facts)
+            facts = {"algorithm": algorithm, "model": model, "framework": framework, "configuration": config}
+            changes = entered({}, {**facts, "settings": settings, "metrics": metadata})
             worker.submit(ManifestItem(changes), 0)
         except Exception as error:
             self._failed("describe", error)
@@ -312,49 +299,3 @@ class Recorder:
         self._inert = True
         self._worker.session.abandon()
         self._opened.lock.release()
-
-
-def _whole(step: object) -> int:
-    """The step as an integer of 64 bits.
-
-    Raises:
-        Exception: it is none.
-    """
-    number = int(step)  # type: ignore[call-overload]  # what has no __int__ raises TypeError
-    if not _LEAST <= number <= _MOST:
-        raise OverflowError(f"step {number} has more than 64 bits")
-    return int(number)
-
-
-def _new_document(opened: Opened, options: Mapping[str, object]) -> dict[str, object]:
-    """The manifest of the new segment: what the run was called before, and this session."""
-    now = round(time.time(), 3)
-    document: dict[str, object] = {"run_id": uuid.uuid4().hex[:12], "created": now, **opened.document}
-    before = document.get("segments")
-    session = {"index": opened.segment, "started": now, **options}
-    document["segments"] = [*(before if isinstance(before, list) else ()), session]
-    document["state"] = "recording"
-    document.pop("counts", None) if opened.segment == 0 else None
-    return document
-
-
-def _learn(document: dict[str, object], facts: Mapping[str, object]) -> None:
-    """Enter facts that are known; configuration and settings are redacted here."""
-    for name, value in facts.items():
-        if value is None or value == "":
-            document.setdefault(name, "") if isinstance(value, str) else None
-        elif name == "metrics" and isinstance(value, Mapping):
-            document[name] = {str(key): asdict(each) for key, each in value.items()}
-        else:
-            document[name] = redact(_mapping(value) if name == "configuration" else value, "")
-
-
-def _mapping(config: object) -> Mapping[str, object]:
-    """A configuration as a mapping, whatever object it came as."""
-    if isinstance(config, Mapping):
-        return config
-    try:
-        found = config.to_dict() if hasattr(config, "to_dict") else vars(config)
-        return found if isinstance(found, Mapping) else {"value": str(config)}
-    except Exception as error:  # a foreign object's own code ran
-        return {"unreadable": type(error).__name__}

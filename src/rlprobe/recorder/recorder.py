@@ -286,8 +286,6 @@ class Recorder:
             self.mark_crashed()
         self.close()
 
-    # for lifelines
-
     def mark_crashed(self) -> None:
         """The process ends by an error: the run is closed as crashed."""
         self._end = "crashed"

@@ -26,6 +26,8 @@ def group_step_metrics(hooks: "Hooks", record: StepRecord, raw: dict[str, float]
     out |= own
     out |= combined([(len(each), each.metrics()) for each in record.rollouts])
     out |= _loss_terms(record, own)
+    if hooks.trainer.accelerator.num_processes > 1 and record.busy:
+        out["busy_seconds"] = record.busy
     if record.rollouts and (seconds := record.facts.get("step_seconds")):
         out["tokens_per_second"] = sum(each.tokens for each in record.rollouts) / seconds
     return out

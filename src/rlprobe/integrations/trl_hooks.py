@@ -62,8 +62,10 @@ class Hooks(Watch):
         )
         around(trainer, "_generate_and_score_completions", before=self.rollout_begins, after=self.rollout_ends)
         around(trainer, "_generate", before=self.clock, after=self.generated)
+        if self.trainer.accelerator.num_processes > 1:  # the rest of a step waits for other processes
+            around(trainer, "_generate_single_turn", before=self.clock, after=self.busy)
         around(trainer, "_calculate_rewards", before=self.rewards_begin, after=self.rewarded)
-        around(trainer, "_get_per_token_logps_and_entropies", after=self.scored_tokens)
+        around(trainer, "_get_per_token_logps_and_entropies", before=self.clock, after=self.scored_tokens)
         around(trainer, "_compute_loss", before=self.loss_begins, after=self.loss_computed)
         super().install()
 
@@ -113,6 +115,8 @@ class Hooks(Watch):
         """The reward functions answered; their arguments are this rank's samples, the result is every rank's."""
         self._spend("reward_seconds", started)
         watch = self._watch
+        if self.training:
+            self.step.busy += min(sum(watch.seconds.values()), time.perf_counter() - started)
         self._scored = Scored(
             prompts=list(prompts),
             completions=list(completions),
@@ -142,8 +146,14 @@ class Hooks(Watch):
         else:
             self.evaluations.append(rollout)
 
-    def scored_tokens(self, _: object, result: object, model: object, *__: object, **___: object) -> None:
+    def busy(self, started: float, *_: object, **__: object) -> None:
+        """A piece of work of this process alone is done."""
+        if self.training:
+            self.step.busy += time.perf_counter() - started
+
+    def scored_tokens(self, started: float, result: object, model: object, *__: object, **___: object) -> None:
         """A forward pass: of the loss (the policy now) or, while a rollout is scored, of old policy and reference."""
+        self.busy(started)
         parts = result if isinstance(result, tuple) else (result, None)
         if self._phase == "loss":
             self._policy = (parts[0], parts[1], parts[2] if len(parts) > 2 else None)

@@ -124,9 +124,20 @@ class Rollout:
         ]
         out = {"reward_text_mismatch_fraction": float(np.any(wrong, axis=0).mean())}
         out |= {f"reward_function_seconds/{name}": seconds for name, seconds in scored.seconds.items()}
+        if len(scored.everyone) > len(self):  # groups lie on several ranks, and the rewards of all are known here
+            out |= self._spread()
         if self.penalty is not None:
             out["reward_with_kl_mean"] = float(np.nanmean(self._clipped() - self.penalty))
         return out
+
+    def _spread(self) -> dict[str, float]:
+        """How the total reward spreads within the groups of every rank."""
+        totals = _weighted(self.scored.everyone, self.rules.weights)
+        groups = totals[: len(totals) // self.size * self.size].reshape(-1, self.size)
+        many = (~np.isnan(groups)).sum(axis=1) > 1
+        if not many.any():
+            return {}
+        return {"reward_std_group_mean": float(np.nanstd(groups[many], axis=1, ddof=1).mean())}
 
     def silent(self, name: str) -> bool:
         """Whether a function returned None for every sample: it had nothing to say, which is no NaN."""

@@ -1,5 +1,6 @@
 """One attachment at work: turns what a watch collected into rows and events of the recording."""
 
+import math
 import os
 import threading
 import time
@@ -12,6 +13,7 @@ from rlprobe.integrations.trl_keys import evaluation_name, fold, number
 from rlprobe.integrations.trl_kinds import watch_of
 from rlprobe.integrations.trl_step import StepRecord
 from rlprobe.integrations.trl_trainer import Trainer
+from rlprobe.integrations.trl_watch import added_up
 from rlprobe.integrations.trl_weights import ReferenceProbe, UpdateProbe, due
 from rlprobe.recorder.lifelines import crash_fields
 from rlprobe.recorder.recorder import Recorder
@@ -100,7 +102,17 @@ class Session:
             names = {self.watch.key(key).name: value for key, value in logs.items() if value is not None}
             wanted = {"grad_norm", "epoch"} if self.watch.complete else names.keys()
             missed = wanted - self._recorded
+            if self._of_all_processes():
+                missed |= {"loss"}
             self.recorder.log_step(step, {name: number(names[name]) for name in missed if name in names})
+
+    def _of_all_processes(self) -> bool:
+        """Whether the loss that is logged is that of this step in every process, and ours of one alone."""
+        several = self.trainer.accelerator.num_processes > 1 and getattr(self.trainer.args, "logging_steps", 0) == 1
+        losses = self.watch.step.losses
+        return (
+            several and bool(losses) and math.isfinite(added_up(losses))
+        )  # a NaN is kept, TRL logs an average instead
 
     def evaluated(self, metrics: Mapping[str, object], step: int) -> None:
         """An evaluation is over: its scores as an event, its samples apart from the training ones."""

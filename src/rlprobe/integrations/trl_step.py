@@ -23,6 +23,7 @@ class StepRecord:
         losses: what training_step returned, one a micro-batch; their sum is the step's loss.
         seconds: phase -> seconds.
         facts: metrics that are known as they are.
+        busy: seconds of work that waits for no other process, as far as it is known.
         separable: whether the terms of the loss can be told apart.
     """
 
@@ -33,6 +34,7 @@ class StepRecord:
     losses: list[Tensor] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
     facts: dict[str, float] = field(default_factory=dict)
+    busy: float = 0.0
     separable: bool = True
 
     def spend(self, phase: str, seconds: float) -> None:

@@ -1,11 +1,11 @@
 """Which sample rows of a step are kept: the reward extremes, outliers, and a random draw within a budget.
 
 The draw depends on nothing but step and sample index (never on a random state that training uses), so that a run that
-is repeated keeps the same rows.
+is repeated keeps the same rows. Beyond the run's budget ever fewer steps keep rows, but for those around an event.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import deque
+from dataclasses import dataclass, field
 from typing import Literal
 
 import msgspec
@@ -19,6 +19,10 @@ CAPTURES: tuple[Capture, ...] = ("default", "scalars", "samples", "tokens", "all
 _EXTREMES = 2  # samples kept at each end of the reward
 _OUTLIERS = 2  # longest completions kept
 _RANDOM = 8  # samples drawn
+_AROUND = 2  # steps before and after an event whose rows are kept beyond the budget
+_HELD_BYTES = 16 << 20  # bytes of rows that are held back in case an event comes
+_SPARED = 2  # part of the budget that rows around events may take besides: half of it
+_ROUTINE = frozenset(("group_parts", "resume", "dropped", "closed", "train_begin", "train_end", "bad_hook"))
 _NUMBER_BYTES = 8
 _NUMBERS = frozenset((float, int, bool, type(None)))
 _ORDER = ("top", "bottom", "outlier", "random")
@@ -33,15 +37,18 @@ class SamplePolicy:
             chosen rows with them, "default" within `step_bytes`; "all" keeps every row whole.
         step_bytes: bytes that the rows of one step may take under "default".
         max_bytes: bytes of a run, after which ever fewer steps keep rows; "all" is not limited.
-        spared: whether the rows of a step are kept in spite of `max_bytes` (around events).
-        written: bytes so far.
+        written: bytes so far, those of earlier segments included.
+        spared: bytes of rows that were kept only because they lie around an event.
     """
 
     capture: Capture = "default"
     step_bytes: int = 256 << 10
     max_bytes: int = 2 << 30
-    spared: Callable[[int], bool] = lambda step: False
     written: int = 0
+    spared: int = 0
+    _events: deque[int] = field(default_factory=lambda: deque(maxlen=64))
+    _held: deque[tuple[int, int, dict[str, list[object]]]] = field(default_factory=deque)
+    _last: int = 0
 
     def choose(self, block: SampleBlock, step: int) -> dict[str, list[object]] | None:
         """The columns of the rows to keep, with a capture_reason; None when no row is kept."""
@@ -49,15 +56,47 @@ class SamplePolicy:
             return None
         if self.capture == "all":
             return self._counted({**block.columns, "capture_reason": ["all"] * block.rows}, block.rows)
-        if not self.spared(step) and step % self._stride():
-            return None
+        self._last = step
         chosen = self._within(block, _chosen(block, step))
         kept = {
             name: [values[row] for row in chosen]
             for name, values in block.columns.items()
             if self.capture != "samples" or not name.startswith("token_")
         }
-        return self._counted({**kept, "capture_reason": list(chosen.values())}, len(chosen))
+        columns: dict[str, list[object]] = {**kept, "capture_reason": list(chosen.values())}
+        if step % self._stride() == 0:
+            return self._counted(columns, len(chosen))
+        size = sum(map(_size_of_column, columns.values()))
+        if self._near(step):
+            self.spared += size
+            return columns
+        self._hold(step, size, columns)
+        return None
+
+    def around(self, kind: str, step: int | None) -> list[tuple[int, dict[str, list[object]]]]:
+        """(step, columns) of the rows around an event that were held back; those after it are kept from now on.
+
+        Args:
+            kind: of the event; what is told of every step, or of the recording itself, spares nothing.
+            step: of the event; None for one that belongs to the newest step.
+        """
+        if kind in _ROUTINE or self.capture in ("all", "scalars"):
+            return []
+        self._events.append(self._last if step is None else step)
+        spared = [entry for entry in self._held if self._near(entry[0])]
+        self._held = deque(entry for entry in self._held if not self._near(entry[0]))
+        self.spared += sum(size for _, size, _ in spared)
+        return [(place, columns) for place, _, columns in spared]
+
+    def _near(self, step: int) -> bool:
+        return self.spared < self.max_bytes // _SPARED and any(abs(step - event) <= _AROUND for event in self._events)
+
+    def _hold(self, step: int, size: int, columns: dict[str, list[object]]) -> None:
+        self._held.append((step, size, columns))
+        while self._held[0][0] < step - _AROUND or sum(entry[1] for entry in self._held) > _HELD_BYTES:
+            self._held.popleft()
+            if not self._held:
+                return
 
     def _stride(self) -> int:
         """1 while the run is within its budget; then 2, 4, 8 ... with each further quarter of the budget."""

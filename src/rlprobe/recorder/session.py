@@ -20,20 +20,20 @@ from rlprobe.recorder.journaling import Streams
 from rlprobe.recorder.sample_rows import CaptureText, sample_block, without_text
 from rlprobe.recorder.sampling import SamplePolicy
 from rlprobe.recorder.statistics import StepStatistics
+from rlprobe.recorder.told import Told
 from rlprobe.recording.event_log import event_line
 from rlprobe.recording.files import WriterLock
 from rlprobe.recording.frames import END
 from rlprobe.recording.layout import DERIVED, LOCK, LOGGED
 from rlprobe.recording.manifest import Document, save_manifest
 from rlprobe.recording.run import State
-from rlprobe.recording.samples import snapshot_samples
+from rlprobe.recording.samples import part_files, snapshot_samples
 from rlprobe.recording.snapshot import snapshot_steps
 from rlprobe.recording.values import Bad, shown
 
 log = logging.getLogger("rlprobe")
 
 _ERRORS = 100  # messages of failures inside the recorder that are kept
-_TOLD = 20_000  # metrics of which it is remembered that a bad or non-finite value was told
 _LAST_SECONDS = 2.0  # how long a recorder that closes goes on trying to write what the disk refuses
 
 
@@ -69,12 +69,14 @@ class Session:
         self._lock = self._streams.lock
         self._sequence = itertools.count()
         self._next = 0
+        self._derived = 0  # frames that were not logged, of those that are not appended yet
         self._encoder, self._alike = StepEncoder(), AlikeEncoder()
         self._policy, self._capture_text = policy, capture_text
+        policy.written = sum(path.stat().st_size for path in part_files(root))
         self._statistics = StepStatistics()
         sessions = document.get("segments")
         self._all_ranks = bool(isinstance(sessions, list) and sessions and sessions[-1].get("all_ranks"))
-        self._told: set[tuple[str, str]] = set()
+        self._told = Told()
         self._manifest_due = False
         self._first_step: int | None = None
         foothold.lay()
@@ -134,7 +136,8 @@ class Session:
     def _append_steps(self, first: int, frames: list[bytes]) -> None:
         if frames:
             with self._lock:
-                self.dropped += self.steps.write(first, len(frames), b"".join(frames))
+                self.dropped += self.steps.write(first, len(frames) - self._derived, b"".join(frames))
+        self._derived = 0
 
     def count_dropped(self, rows: int) -> None:
         """Count rows that never reached the session, or failed in it."""
@@ -164,7 +167,7 @@ class Session:
         frames.append(encoded)
         self._tell_bad(bad, item.step, item.time)
         for name, value in odd:
-            if self._once("non_finite", name):
+            if self._told.first("non_finite", name):
                 self.tell("non_finite", item.step, item.time, metric=name, value=value)
         return frames
 
@@ -175,17 +178,21 @@ class Session:
         self._statistics.add(item.step, block.columns, block.rows)
         kept = self._policy.choose(block, item.step)
         if kept:
-            number = self._number()
-            piece = sample_frame(number, item.step, item.time, without_text(kept, self._capture_text))
-            with self._lock:
-                self.dropped += self.samples.write(number, len(kept["sample"]), piece)
+            self._append_samples(item.step, item.time, kept)
         return frames
+
+    def _append_samples(self, step: int, when: float, kept: dict[str, list[object]]) -> None:
+        number = self._number()
+        piece = sample_frame(number, step, when, without_text(kept, self._capture_text))
+        with self._lock:
+            self.dropped += self.samples.write(number, len(kept["sample"]), piece)
 
     def _statistics_frames(self) -> list[bytes]:
         found = self._statistics.due()
         if not found or self._statistics.step is None:
             return []
         now = time.time()
+        self._derived += 1
         if self._statistics.parts and self._all_ranks:
             self.tell("group_parts", self._statistics.step, now, **self._statistics.parts)
         return [self._encoder.encode(DERIVED, self._number(), self._statistics.step, now, found)[0]]
@@ -193,30 +200,17 @@ class Session:
     def _tell_bad(self, bad: list[Bad], step: int, when: float) -> None:
         self.bad_values += len(bad)
         for each in bad:
-            if self._once("bad_value", each.metric):
+            if self._told.first("bad_value", each.metric):
                 self.tell("bad_value", step, when, metric=each.metric, value=each.value, reason=each.reason)
 
-    def _once(self, kind: str, metric: str) -> bool:
-        """Whether this is the first of its kind for the metric, as far as there is room to remember."""
-        key = (kind, metric)
-        if key in self._told or len(self._told) >= _TOLD:
-            return False
-        self._told.add(key)
-        return True
-
     def tell(self, kind: str, step: int | None = None, when: float | None = None, **fields: object) -> None:
-        """Append an event."""
-        number = self._number()
-        line = event_line(
-            kind,
-            step=step,
-            time=time.time() if when is None else when,
-            segment=self.segment,
-            sequence=number,
-            fields=fields,
-        )
+        """Append an event, and the sample rows around it that were held back."""
+        number, when = self._number(), time.time() if when is None else when
+        line = event_line(kind, step=step, time=when, segment=self.segment, sequence=number, fields=fields)
         with self._lock:
             self.events.write(number, 0, line)
+        for place, kept in self._policy.around(kind, step):
+            self._append_samples(place, when, kept)
 
     def save(self) -> None:
         """Replace the manifest, with what was counted so far."""

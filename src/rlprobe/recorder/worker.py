@@ -25,6 +25,7 @@ _SNAPSHOT_SHARE = 100  # times its own duration that a snapshot waits for the ne
 _GROWTH = 0.05  # fraction by which the rows must have grown
 _JOURNAL_BYTES = 32 << 20  # bytes of journal at which a snapshot is made at once: bounds memory
 _PART_ROWS, _PART_BYTES = 4096, 32 << 20  # sample rows, or bytes, at which a part is written
+_NEVER = float("inf")
 _ROUND = 4096  # items of one round
 _CROWDED = 32 << 20  # bytes in the queue from which on callers make their items small at the cost of their own time
 
@@ -214,10 +215,13 @@ class Worker:
             schedule.begin(session.steps.rows)
             try:
                 session.snapshot()
+                schedule.done()
             finally:
                 schedule.end(now, self._clock())
-        if session.samples.rows >= _PART_ROWS or session.samples.size >= _PART_BYTES:
+        if schedule.parts_due(now, session.samples.rows, session.samples.size):
+            schedule.parts = now + _SNAPSHOT_EVERY  # where the disk refuses them
             session.write_parts()
+            schedule.parts = _NEVER
 
     def _tell_lost(self) -> None:
         with self._count_lock:
@@ -229,7 +233,7 @@ class Worker:
             self._told_lost += rows
             self.session.tell("dropped", rows=rows, bytes=size, reason="queue full")
         if refused:
-            self.session.tell("dropped", rows=refused, reason="disk full")
+            self.session.tell("dropped", rows=refused, reason="refused by the disk, or deleted")
 
 
 @dataclass(slots=True)
@@ -239,7 +243,9 @@ class _Schedule:
     started: float
     sync: float = 0.0
     snapshot: float = 0.0
+    parts: float = _NEVER
     covered: int = 0
+    owed: int = 0
 
     def __post_init__(self) -> None:
         self.sync = self.started + _SYNC_EVERY
@@ -247,11 +253,20 @@ class _Schedule:
 
     def snapshot_due(self, now: float, rows: int, size: int) -> bool:
         """Whether enough is new, and the last one long enough ago."""
+        rows += self.owed
         return size >= _JOURNAL_BYTES or (now >= self.snapshot and rows > max(1, _GROWTH * self.covered))
 
+    def parts_due(self, now: float, rows: int, size: int) -> bool:
+        """Whether there are sample rows enough for a part, or the disk refused one a while ago."""
+        return rows >= _PART_ROWS or size >= _PART_BYTES or now >= self.parts
+
     def begin(self, rows: int) -> None:
-        """A snapshot of so many new rows begins."""
-        self.covered += rows
+        """A snapshot of so many new rows begins; until it is done they are owed."""
+        self.owed += rows
+
+    def done(self) -> None:
+        """It was written."""
+        self.covered, self.owed = self.covered + self.owed, 0
 
     def end(self, began: float, now: float) -> None:
         """It ended."""

@@ -45,7 +45,7 @@ class Recorder:
         capture: which sample rows are kept: "default", "scalars", "samples", "tokens", "all" (recorder/sampling.py).
         capture_text: whether prompts and completions are kept (True), hashed ("hash") or left out (False).
         record_all_ranks: whether ranks other than 0 record too, each into a directory of its own.
-        max_bytes: bytes of sample rows, after which ever fewer steps keep rows.
+        max_bytes: bytes of sample rows, after which ever fewer steps keep rows, but for those around an event.
         bounds: items and bytes that may wait for the writer thread; what does not fit is dropped and counted.
 
     Raises:

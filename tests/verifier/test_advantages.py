@@ -177,3 +177,37 @@ def test_a_hole_in_the_mask_is_a_warning_for_single_turn_code_and_a_failure_for_
 
     assert [one.id for one in simple.warnings] == ["V224"]
     assert [one.id for one in half.failures] == ["V224"]
+
+
+def _turned(rewards, group_size):
+    return -_normalised(rewards, group_size)
+
+
+def _off_centre(rewards, group_size):
+    return _normalised(rewards, group_size) + np.ptp(rewards)
+
+
+def _of_neighbours(rewards, group_size):
+    grouped = np.reshape(rewards, (-1, group_size))
+    return (grouped - np.roll(grouped, 1, axis=0) - grouped.mean() + np.roll(grouped, 1, axis=0).mean()).reshape(-1)
+
+
+@pytest.mark.parametrize(
+    ("function", "check", "groups"),
+    [
+        (_turned, "V203", 1),
+        (_off_centre, "V202", 1),
+        (lambda rewards, group_size: _normalised(rewards, group_size, epsilon=1.0), "V208", 1),
+        (_of_neighbours, "V203", 2),  # a group alone is its own neighbour, and all advantages are 0
+    ],
+)
+def test_the_input_that_is_shown_is_as_few_groups_as_show_it(function, check, groups):
+    (found,) = verify(Pipeline(advantages=function, declare={"baseline": "group"}), only=check).failures
+
+    shown = found.outcome.example
+    rewards, size = shown["rewards"], shown["group_size"]
+    assert len(rewards) <= groups * size
+    assert np.array_equal(rewards, np.round(rewards, 2))
+    again = verify(Pipeline(advantages=function, declare={"baseline": "group"}), only=check).failures[0].outcome
+    assert again.got == found.outcome.got
+    assert np.array_equal(again.example["rewards"], rewards)

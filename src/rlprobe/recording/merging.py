@@ -13,7 +13,8 @@ from rlprobe.recording.run import BoolArray, FloatArray, IntArray
 
 _payloads = msgspec.msgpack.Decoder(StepPayload)
 _names = msgspec.msgpack.Decoder(tuple[str, ...])
-_INT64 = range(-(2**63), 2**63)
+_KINDS = (LOGGED, DERIVED)
+_LEAST, _MOST = -(2**63), 2**63 - 1
 
 
 def decode_steps(payloads: Iterable[bytes | memoryview]) -> tuple[list[StepFrame], int]:
@@ -21,17 +22,19 @@ def decode_steps(payloads: Iterable[bytes | memoryview]) -> tuple[list[StepFrame
     frames: list[StepFrame] = []
     foreign = 0
     known: dict[bytes, tuple[str, ...]] = {}
+    last: msgspec.Raw | None = None  # of the frame before, which mostly names the same metrics
+    names: tuple[str, ...] = ()
     for payload in payloads:
         try:
             found = _payloads.decode(payload)
-            encoded = bytes(found.names)
-            names = known.get(encoded)
-            if names is None:
-                names = known[encoded] = _names.decode(encoded)
+            if last is None or found.names != last:
+                encoded = bytes(found.names)
+                names = known[encoded] = known.get(encoded) or _names.decode(encoded)
+                last = found.names
         except (msgspec.MsgspecError, UnicodeDecodeError):
             foreign += 1
             continue
-        if len(found.values) != 8 * len(names) or found.kind not in (LOGGED, DERIVED) or found.step not in _INT64:
+        if len(found.values) != 8 * len(names) or found.kind not in _KINDS or not _LEAST <= found.step <= _MOST:
             foreign += 1
         else:
             frames.append(StepFrame(found.kind, found.sequence, found.step, names, found.values))
@@ -65,8 +68,13 @@ def merge(frames: Sequence[StepFrame], segment: int) -> Merged:
     last = np.full(len(steps), -1, dtype=np.int64)
     np.maximum.at(last, home, sequences)
     groups: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+    members: list[int] = []
+    kind, names = "", tuple[str, ...]()  # of the frame before: most are of one group, whose key is long to look up
     for index, frame in enumerate(frames):
-        groups.setdefault((frame.kind, frame.names), []).append(index)
+        if frame.names is not names or frame.kind != kind:
+            kind, names = frame.kind, frame.names
+            members = groups.setdefault((kind, names), [])
+        members.append(index)
     cells: dict[str, _Cells] = {}
     for kind in (DERIVED, LOGGED):
         for (its_kind, _), members in groups.items():

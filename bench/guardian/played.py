@@ -4,7 +4,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, replace
 
 from bench.doctor.laboratory import QUIET
-from rlprobe.doctor.engine import diagnose
+from rlprobe.doctor.engine import Doctor, diagnose
 from rlprobe.doctor.finding import Diagnosis
 from rlprobe.guardian.guard import Guard
 from rlprobe.guardian.replaying import ReplayFeed, moments
@@ -13,6 +13,9 @@ from rlprobe.recording.run import Run
 
 # Nothing is held back: what a cooldown and a cap would spare is counted.
 SETTINGS = replace(DEFAULT, cooldown_seconds=0.0, messages_a_day=10_000, tell=("new", "worse", "recovered"))
+
+
+WIDTH = 8  # rows; what comes and goes within them leaves another step of detection behind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,25 +71,39 @@ def first_alarming(run: Run, whole: Diagnosis) -> int | None:
 
 
 def _row_by_row(run: Run, quiet: Played, begin: int) -> Played:
-    """Play a run; looks begin at the row of step `begin`."""
-    feed = ReplayFeed(run)
-    guard = Guard(Run(feed), SETTINGS, now=0.0)
+    """Play a run; a row of step `begin` or later is looked at by itself, unless nothing changes over WIDTH rows."""
+    feed, ahead = ReplayFeed(run), ReplayFeed(run)
+    guard, scout = Guard(Run(feed), SETTINGS, now=0.0), Doctor(Run(ahead))
     alerts: list[tuple[int, frozenset[str]]] = []
-    calm, halt, halted_by, now = 0, None, "", 0.0
-    for now, moment in moments(run, speed=None, sleep=lambda seconds: None):
-        feed.reveal(moment)
-        if moment.event is not None or (moment.step is not None and moment.step < begin):
-            continue
-        look = guard.look(now)
-        step = int(guard.run.steps[-1])
-        for message in look.messages:
-            if message.occasion == "recovered":
-                calm += 1
-            else:
-                alerts.append((step, frozenset(one.id for one in guard.memory.told.values() if one.alerted)))
-        for news in look.news:
-            if news.kind == "would_halt" and halt is None:
-                halt, halted_by = step, news.name
+    calm, halt, halted_by, now, before = 0, None, "", 0.0, None
+    told = list(moments(run, speed=None, sleep=lambda seconds: None))
+    for part in (told[at : at + WIDTH] for at in range(0, len(told), WIDTH)):
+        for _, moment in part:
+            ahead.reveal(moment)
+        after = _picture(scout.update())
+        still, before = after == before, after
+        for now, moment in part:
+            feed.reveal(moment)
+            early = moment.step is None or moment.step < begin
+            if early or moment.event is not None or (still and moment is not part[-1][1]):
+                continue
+            look = guard.look(now)
+            step = int(guard.run.steps[-1])
+            for message in look.messages:
+                if message.occasion == "recovered":
+                    calm += 1
+                else:
+                    alerts.append((step, frozenset(one.id for one in guard.memory.told.values() if one.alerted)))
+            for news in look.news:
+                if news.kind == "would_halt" and halt is None:
+                    halt, halted_by = step, news.name
     feed.end()
     guard.look(now)
     return replace(quiet, alerts=tuple(alerts), calm=calm, halt=halt, halted_by=halted_by, diagnosis=guard.diagnosis)
+
+
+def _picture(diagnosis: Diagnosis) -> tuple[object, ...]:
+    """All that messages and halts rest on: which findings there are, since when, how severe, and what explains them."""
+    return tuple(
+        (one.key, one.severity, one.status, one.detected_step, one.consequence_of) for one in diagnosis.findings
+    )

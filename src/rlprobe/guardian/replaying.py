@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rlprobe.recording.replay import Moment
+from rlprobe.recording.replay import Moment, replay
 from rlprobe.recording.run import Batch, Run, Samples
 
 _STEP_SECONDS = 1.0  # between two rows, where the run does not say
@@ -65,13 +65,12 @@ def moments(run: Run, *, speed: float | None, sleep: Callable[[float], None]) ->
         sleep: how to wait, in seconds.
     """
     now: float | None = None
-    for moment in run.replay():
+    for moment in replay(run, samples=False):
         before = now
         now = _time(moment, now)
         if speed is not None and before is not None and now > before:
             sleep((now - before) / speed)
-        if moment.samples is None:
-            yield now, moment
+        yield now, moment
 
 
 def _time(moment: Moment, before: float | None) -> float:

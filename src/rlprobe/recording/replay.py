@@ -28,13 +28,16 @@ class Moment:
     event: Event | None = None
 
 
-def replay(run: Run, *, speed: float | None = None, sleep: Callable[[float], None] = time.sleep) -> Iterator[Moment]:
+def replay(
+    run: Run, *, speed: float | None = None, sleep: Callable[[float], None] = time.sleep, samples: bool = True
+) -> Iterator[Moment]:
     """Everything in the run, oldest first.
 
     Args:
         run: from a recording (exact order) or from an importer (events follow the row of their step).
         speed: None tells everything at once; 1 waits between moments as long as training took, 10 a tenth of that.
         sleep: how to wait, in seconds.
+        samples: whether samples are told too.
 
     Raises:
         ValueError: speed is not above 0.
@@ -42,7 +45,8 @@ def replay(run: Run, *, speed: float | None = None, sleep: Callable[[float], Non
     if speed is not None and not speed > 0:
         raise ValueError(f"speed: expected a number above 0, got {speed}. 1 is as fast as training was.")
     before: float | None = None
-    for _, moment in sorted([*_rows(run), *_samples(run), *_events(run)], key=lambda pair: pair[0]):
+    batches = _samples(run) if samples else ()
+    for _, moment in sorted([*_rows(run), *batches, *_events(run)], key=lambda pair: pair[0]):
         told = moment()
         if speed is not None and told.time is not None:
             if before is not None and told.time > before:

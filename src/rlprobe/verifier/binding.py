@@ -4,10 +4,11 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from rlprobe.verifier.containers import BATCH_NAMES, SETTINGS_NAMES, Batch, PlantedModel, Settings
+from rlprobe.verifier.containers import Batch, PlantedModel, Settings
 from rlprobe.verifier.declared import Declared
-from rlprobe.verifier.naming import LOGPROB, MODEL, SAMPLER, by_words, words
+from rlprobe.verifier.naming import foreign
 from rlprobe.verifier.roles import Role, roles
+from rlprobe.verifier.telling import BATCH, PLANTED, SETTINGS, alias, container, meant, said_by_words
 from rlprobe.verifier.unwrapping import parameters_of
 
 # Values for required scalar parameters that nobody declared; each is the field's usual choice and is told in the report.
@@ -28,9 +29,6 @@ USUAL: Mapping[str, object] = {
 }
 _OFF = (None, 0, 0.0)
 COLUMN = "column "  # a parameter of a reward function that takes a column of the data set
-BATCH, SETTINGS, PLANTED = "batch", "settings", "planted model"  # roles of containers
-BATCHED_SLOTS = frozenset(("loss", "advantages", "gae", "dpo_loss", "value_loss", "kl", "whiten"))
-SMALLEST_CLIP = 1e-5  # a default below it is there against a division by zero
 
 
 class Unbindable(TypeError):
@@ -98,7 +96,7 @@ class Binding:
         taken = {one.role for one in self.bound}
         if BATCH in taken:
             inner = {role: value for role, value in given.items() if role not in taken}
-            given[BATCH] = Batch(inner, lambda key: _meant(key, self.slot), self.read)
+            given[BATCH] = Batch(inner, lambda key: meant(key, self.slot, frozenset(inner)), self.read)
         if PLANTED in taken:
             given[PLANTED] = PlantedModel(given.get("logits"))
         for role, array, cut in (("width", "rewards", 0), ("completion_tokens", "ids", 1)):
@@ -119,7 +117,7 @@ def bind(function: Callable[..., object], slot: str, given_map: Mapping[str, obj
     open_roles = [one for one in known if one.name not in mapped]
     named = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     found = {parameter: (role, "map") for role, parameter in mapped.items()}
-    for tell in (_alias, _container, _said_by_words):
+    for tell in (alias, container, said_by_words):
         for parameter in named:
             if parameter.name in found:
                 continue
@@ -162,70 +160,6 @@ def _mapped(given: Mapping[str, object], slot: str) -> dict[str, str]:
     return {str(role): str(name) for role, name in chosen.items() if role in known and isinstance(name, str)}
 
 
-def _alias(parameter: inspect.Parameter, named: list[inspect.Parameter], open_roles: list[Role], slot: str) -> str:
-    """The role whose name or alias is the parameter's name."""
-    if slot == "loss" and _of_sampler(parameter.name, named):
-        return "sampler_logprobs"
-    found = _by_name(parameter.name, open_roles)
-    if found and "clip" in found.name and _tiny(parameter.default):
-        return ""
-    return found.name if found else ""
-
-
-def _by_name(name: str, open_roles: list[Role]) -> Role | None:
-    wanted = name.lower().strip("_")
-    for candidate in open_roles:
-        if wanted == candidate.name:
-            return candidate
-    for candidate in open_roles:
-        if wanted in candidate.aliases:
-            return candidate
-    return None
-
-
-def _of_sampler(name: str, named: list[inspect.Parameter]) -> bool:
-    """Whether the sampler's log-probs are meant, beside the old policy's."""
-    own = words(name)
-    if not own & LOGPROB or not own & SAMPLER:
-        return False
-    return any({"old", "prev"} & words(p.name) and LOGPROB & words(p.name) for p in named if p.name != name)
-
-
-def _tiny(default: object) -> bool:
-    return isinstance(default, float) and 0 < default < SMALLEST_CLIP
-
-
-def _container(
-    parameter: inspect.Parameter, named: list[inspect.Parameter], open_roles: list[Role], slot: str
-) -> str:
-    """A batch, a configuration or a model, where the parameter is required and its name says so."""
-    del named, open_roles
-    name = parameter.name.lower().strip("_")
-    if parameter.default is not parameter.empty:
-        return ""
-    if slot in BATCHED_SLOTS and name in BATCH_NAMES:
-        return BATCH
-    if slot in ("logprobs", "entropy") and words(name) & MODEL:
-        return PLANTED
-    return SETTINGS if slot != "reward" and slot != "decode" and name in SETTINGS_NAMES else ""
-
-
-def _said_by_words(
-    parameter: inspect.Parameter, named: list[inspect.Parameter], open_roles: list[Role], slot: str
-) -> str:
-    """The role that the words of the name say; of optional parameters only those that are off."""
-    del named
-    if parameter.default not in (parameter.empty, None):
-        return ""
-    return by_words(parameter.name, slot, frozenset(one.name for one in open_roles))
-
-
-def _meant(key: str, slot: str) -> str:
-    """The role that a key of a batch means; "" where it means none."""
-    found = _by_name(key, list(roles(slot)))
-    return found.name if found else by_words(key, slot, frozenset(one.name for one in roles(slot)))
-
-
 def _in_order(bound: list[Bound], named: list[inspect.Parameter]) -> list[Bound]:
     """By signature; what stands behind a parameter without a role can only be handed over by its name."""
     roles_of = {one.parameter: one for one in bound}
@@ -251,6 +185,8 @@ def _by_position(
             continue
         index = parameters.index(parameter)
         role = ordered[index] if index < len(ordered) else ""
+        if foreign(parameter.name, slot, role):
+            role = ""
         if slot == "reward" and not any(one.name == role for one in open_roles):
             found.append(_bound(parameter, COLUMN + parameter.name, "name"))
             continue

@@ -80,6 +80,7 @@ def arranged(function: Function, group_size: int | None) -> Advantages:
     Raises:
         RaisedError: none; the error is that of the most likely layout.
     """
+    function = _asked(function, group_size)
     by_parameter = function.takes("group_size") or function.takes("group_ids")
     sizes = (group_size,) if group_size else SIZES
     first: RaisedError | None = None
@@ -97,6 +98,21 @@ def arranged(function: Function, group_size: int | None) -> Advantages:
         raise first
     chosen = found[-1] if len(found) == 2 and _alike(*found) else found[0]
     return chosen if by_parameter or group_size or chosen.layout != "flat" else _own_size(chosen)
+
+
+def _asked(function: Function, group_size: int | None) -> Function:
+    """A function of a batch with the roles that it asks the batch for; others as they are."""
+    if not function.binding.carried:
+        return function
+    for size in (group_size,) if group_size else SIZES:
+        values = Advantages(function=function, layout="flat", group_size=size, any_size=True).arguments(
+            np.arange(GROUPS * size, dtype=np.float64) % 5 / 4.0
+        )
+        try:
+            return function.negotiated(values, lambda result: result is not None)
+        except RaisedError:
+            continue
+    return function
 
 
 def _layouts(function: Function, *, by_parameter: bool) -> tuple[Layout, ...]:

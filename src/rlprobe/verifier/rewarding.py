@@ -11,8 +11,8 @@ import numpy as np
 
 from rlprobe.verifier.binding import COLUMN, Binding
 from rlprobe.verifier.function import RaisedError, location, prepare, told
-from rlprobe.verifier.patience import limited
 from rlprobe.verifier.measure.reading import defaults, keyword_reads
+from rlprobe.verifier.patience import limited
 from rlprobe.verifier.subject import Subject
 
 Layout = Literal["batch", "single"]
@@ -24,6 +24,8 @@ SINGULAR = frozenset((
 ))
 PLURAL = frozenset(("completions", "responses", "texts", "outputs", "generations", "predictions", "queries"))
 # fmt: on
+ROWS = frozenset(("sample", "example", "row", "item", "record", "entry", "instance", "datum", "doc", "rollout", "data"))
+TEXT_KEYS = ("completion", "response", "text", "output", "generation", "prediction", "solution_str")
 SCORE_KEYS = ("score", "reward", "rewards", "scores")  # of a result that is a mapping (verl, OpenRLHF)
 ALWAYS = ("prompts", "completions", "completion_ids")  # what trainers hand over beside the columns
 PROMPTS = ("prompt", "question", "problem", "query")
@@ -56,6 +58,7 @@ class Reward:
         layout: "batch" takes lists, "single" one completion.
         chat: whether a completion is a list of messages.
         joined: whether what it takes as a completion is prompt and completion in one (OpenRLHF's queries).
+        row: whether it takes one mapping with the completion and the columns.
     """
 
     slot: str
@@ -65,6 +68,7 @@ class Reward:
     layout: Layout = "batch"
     chat: bool = False
     joined: bool = False
+    row: bool = False
 
     @property
     def name(self) -> str:
@@ -110,6 +114,7 @@ class Reward:
         Raises:
             RaisedError: it raised.
         """
+
         def scored() -> object:
             result = self.target(*positional, **keywords)
             return _awaited(result) if hasattr(result, "__await__") else result
@@ -131,7 +136,7 @@ class Reward:
         shaped: dict[str, object] = {role: one if self.layout == "batch" else one[0] for role, one in values.items()}
         positional, keywords = self.binding.arrange(shaped)
         bound = {one.parameter for one in self.binding.bound}
-        wanted = set(self.columns) - bound
+        wanted = set() if self.row else set(self.columns) - bound
         keywords.update({column: shaped[COLUMN + column] for column in wanted})
         if self.binding.extra and self.layout == "batch":
             keywords.update({name: shaped[name] for name in ALWAYS if not self.binding.takes(name)})
@@ -145,6 +150,9 @@ class Reward:
         return {**shown, **{column: [one.columns.get(column) for one in samples] for column in self.columns}}
 
     def _shaped(self, sample: Sample) -> object:
+        if self.row:
+            texts = dict.fromkeys(TEXT_KEYS, sample.completion)
+            return {**texts, "prompt": sample.prompt, "question": sample.prompt, **copy.deepcopy(dict(sample.columns))}
         if self.joined:
             return f"{sample.prompt}{sample.completion}"
         return [{"role": "assistant", "content": sample.completion}] if self.chat else sample.completion
@@ -183,6 +191,8 @@ def rewards(subject: Subject) -> tuple[Reward, ...]:
 def conventions(reward: Reward) -> list[Reward]:
     """The same function in every convention, the most likely first."""
     taken = [one for one in reward.binding.bound if one.role == "completions"]
+    if reward.row:
+        return [replace(reward, layout="single", chat=False), replace(reward, layout="batch", chat=False)]
     single = any(one.parameter.lower() in SINGULAR or one.annotation in ("<class 'str'>", "str") for one in taken)
     plural = any(one.parameter.lower() in PLURAL for one in taken)
     layouts: tuple[Layout, ...] = ("single", "batch") if single else ("batch",) if plural else ("batch", "single")
@@ -226,7 +236,9 @@ def _bound(subject: Subject, target: Callable[..., object], slot: str) -> Reward
     if binding.extra:
         taken += [name for name in (*keyword_reads(target), *sorted(known)) if name not in bound]
     unique = tuple(dict.fromkeys(name for name in taken if name not in ALWAYS))
-    made = Reward(slot=slot, target=target, binding=binding, columns=unique, joined=joined)
+    row = any(one.role == "completions" and one.parameter.lower() in ROWS for one in binding.bound)
+    unique = tuple(dict.fromkeys((*unique, *sorted(known)))) if row else unique
+    made = Reward(slot=slot, target=target, binding=binding, columns=unique, joined=joined, row=row)
     chat = any(isinstance(row.get("prompt"), list) for row in rows[:1])
     return replace(made, slot=slot or f"reward:{made.name}", chat=chat)
 

@@ -7,11 +7,12 @@ import numpy as np
 
 from rlprobe.recording.run import FloatArray
 from rlprobe.verifier import trials
-from rlprobe.verifier.binding import SETTINGS, Unbindable
+from rlprobe.verifier.binding import Unbindable
 from rlprobe.verifier.declared import Declared, declared
 from rlprobe.verifier.function import Function, RaisedError, prepare
 from rlprobe.verifier.grouping import Advantages, arranged
 from rlprobe.verifier.pipeline import Pipeline
+from rlprobe.verifier.telling import SETTINGS
 
 
 class Unavailable(Exception):
@@ -53,7 +54,7 @@ class Subject:
             return False
         try:
             return self.bound(slot).takes(role)
-        except Unavailable:
+        except (Unavailable, RaisedError):
             return False
 
     def bound(self, slot: str) -> Function:
@@ -86,9 +87,9 @@ class Subject:
                 if found.takes(SETTINGS) and not self.pipeline.config:
                     why = f"{slot} reads settings that nobody handed over, and raises {error.told}"
                     self._prepared[slot] = Unavailable(why, ("config",))
-                else:
-                    self._prepared[slot] = error
-                raise self._prepared[slot] from error
+                    raise Unavailable(why, ("config",)) from error
+                self._prepared[slot] = error
+                raise
             self._prepared[slot] = found
         return found
 

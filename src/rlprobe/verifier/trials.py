@@ -28,7 +28,7 @@ def _logits(rng: np.random.Generator) -> dict[str, object]:
 def _loss(rng: np.random.Generator) -> dict[str, object]:
     values = inputs.loss_input(rng).values()
     values["entropy"] = np.full((ROWS, TOKENS), 1.0)
-    values.update(beside((ROWS, TOKENS)))
+    values.update(beside((ROWS, TOKENS)), sampler_logprobs=values["old_logprobs"])
     values["importance_ratio"] = np.ones((ROWS, TOKENS))
     values["normalizer"] = 16
     values["max_completion_tokens"] = TOKENS

@@ -3,7 +3,7 @@
 The policy term is linear in the advantages, the others do not know them: slope(A) - slope(0) is the policy's alone.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,10 +27,12 @@ class PolicyLoss:
     Attributes:
         function: the user's function with its form of arrays.
         slopes: how its derivatives are taken and how exact they are.
+        tool_mark: what stands in a mask of tools where a token counts: true, or false where it marks the tools.
     """
 
     function: Function
     slopes: Slopes
+    tool_mark: bool = True
 
     @property
     def tolerance(self) -> float:
@@ -46,6 +48,7 @@ class PolicyLoss:
         shape = np.asarray(values["logprobs"]).shape
         neutral: dict[str, object] = {"importance_ratio": np.ones(shape), "entropy": np.ones(shape)}
         neutral |= {role: value for role, value in beside(shape).items() if not isinstance(value, float)}
+        neutral["tool_mask"] = np.full(shape, self.tool_mark)
         if "old_logprobs" in values:
             neutral["sampler_logprobs"] = values["old_logprobs"]
         neutral["normalizer"] = int(np.asarray(values["mask"]).sum())
@@ -133,6 +136,8 @@ def _measured(subject: Subject) -> PolicyLoss | Unavailable:
     complete = bare.arguments(values)
     function = without_graph(function, "logprobs", complete)
     loss = PolicyLoss(function=function, slopes=slopes_of(function, "logprobs", complete))
+    if loss.takes("tool_mask") and not loss.slope(values).any():  # all ones: no token counts
+        loss = replace(loss, tool_mark=False)
     subject.measured["loss gradients"] = "autograd" if loss.slopes.autograd else "central differences"
     if _normalises(loss, values):
         subject.measured["advantages inside the loss"] = "normalised"

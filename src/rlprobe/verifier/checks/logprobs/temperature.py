@@ -53,7 +53,11 @@ def _inside(subject: Subject, function: LogProbs) -> Outcome:
     if declared is None or np.isclose(found, declared, rtol=1e-3):
         return passed(f"temperature {found:.4g}")
     told = f"Log-probs are those of temperature {found:.4g}; {declared:g} is declared."
-    if np.isclose(found, 1.0, rtol=1e-3) and not subject.declared.get("raw_logits"):
+    raw = subject.declared.get("raw_logits")
+    plain = np.isclose(found, 1.0, rtol=1e-3)
+    if plain and raw is False:
+        return passed("temperature 1, of logits that are divided before")
+    if plain and raw is None and "temperature" not in subject.declared.declarations:
         return warned(
             "logprobs", told + " Right only if the logits that come in are divided already.",
             expected=f"{declared:g}", got=f"{found:.4g}", fingerprint="temperature ignored",
@@ -64,6 +68,9 @@ def _inside(subject: Subject, function: LogProbs) -> Outcome:
         expected=f"{declared:g}",
         got=f"{found:.4g}",
         fingerprint=_mistake(found, declared),
+        fix="Divide the logits by the temperature; declare raw_logits=False where that is done before the call."
+        if plain
+        else "",
     )
 
 

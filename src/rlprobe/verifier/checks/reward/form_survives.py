@@ -14,6 +14,7 @@ from rlprobe.verifier.subject import Subject
 LINES = "First I add the parts.\n\nThen I check:\n- the sum\n- the sign"
 BRACES = "Let $f(x) = {x}$ with x > 3 and x < 7 in {5, 6}; [then] 30% is (not) enough."
 LONG = "I add the parts and check the sum again. " * 10
+FENCE = "```"
 ENDINGS = ("<|", "</s>", "<eos>", "[EOS]", "<end_of_turn>")
 CHECK = Check(
     id="V106",
@@ -35,7 +36,7 @@ def run(subject: Subject) -> Outcome:
 def _judged(gold: Gold) -> Outcome:
     form = gold.form
     if gold.kind not in ("answer", "format") or form is None:
-        return passed("nothing in the source names a form")
+        return _fenced(gold)
     marker = _lost_marker(gold)
     if marker:
         return _failed(gold, gold.saying(gold.answer, form=marker), f"the usual form {marker('42')!r:.80}", "")
@@ -56,7 +57,7 @@ def _judged(gold: Gold) -> Outcome:
     ):
         sample = gold.saying(gold.answer, reasoning=reasoning)
         if not _kept(gold, sample):
-            told = warned if reasoning == BRACES and gold.running_text else failed
+            told = warned if reasoning == BRACES and gold.running_text and not _first_counts(gold) else failed
             return _failed(gold, sample, what, mistake, tell=told)
     return _thought(gold, form) or _braces(gold)
 
@@ -97,6 +98,25 @@ def _lost_marker(gold: Gold) -> Form | None:
             if scored[best.name] <= (gold.gold_score + gold.wrong_score) / 2:
                 return best
     return None
+
+
+def _first_counts(gold: Gold) -> bool:
+    """Whether numbers after the answer cost nothing: it is the first number that is taken."""
+    return _kept(gold, gold.gold.saying(f"{gold.gold.completion}\n{BRACES}"))
+
+
+def _fenced(gold: Gold) -> Outcome:
+    """A gold completion of the data set that holds a block of code: words around it are how models write."""
+    text = gold.gold.completion
+    if gold.kind != "given" or gold.inverted or FENCE not in text:
+        return passed("nothing in the source names a form")
+    for said, what in (
+        (f"{text}\n\nThis gives the result.", "words after"),
+        (f"Here it is.\n\n{text}", "words before"),
+    ):
+        if not _kept(gold, gold.gold.saying(said)):
+            return _failed(gold, gold.gold.saying(said), f"{what} its block of code", "matches the whole text")
+    return passed()
 
 
 def _alone(gold: Gold, form: Form) -> Outcome:

@@ -39,6 +39,15 @@ def run(subject: Subject) -> Outcome:
                 example=gold.reward.example([gold.gold.saying("\n".join((wrong, right, wrong)))]),
                 fingerprint="any of several answers counts",
             )
+        if counts == "first" and gold.form.marker == "boxed":
+            return warned(
+                gold.reward.slot,
+                f"{gold.reward.name} takes the first of several boxed answers; the last is the one that is meant.",
+                expected="the last",
+                got="the first",
+                example=gold.reward.example([gold.gold.saying("\n".join((right, wrong)))]),
+                fingerprint="the first of several answers counts",
+            )
         return passed(f"the {counts} of several answers counts")
 
     return each(subject, judged)

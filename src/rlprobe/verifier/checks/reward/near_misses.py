@@ -32,14 +32,15 @@ def _judged(gold: Gold) -> Outcome:
     if gold.kind != "answer" or form is None or gold.inverted:
         return not_applicable("it compares with no answer")
     exact = _exact(gold, form)
-    answer = LONGER if _plantable(gold) else gold.answer
-    for said in _near(answer):
-        sample = gold.saying(said, answer=answer)
-        try:
-            score = gold.score(sample)
-        except RaisedError:
-            continue
-        if score >= gold.gold_score:
+    for answer in _tried(gold):
+        for said in _near(answer):
+            sample = gold.saying(said, answer=answer)
+            try:
+                score = gold.score(sample)
+            except (RaisedError, ValueError, TypeError):
+                continue
+            if score < gold.gold_score:
+                continue
             told = failed if exact or _apart(said, answer) else warned
             return told(
                 gold.reward.slot,
@@ -52,12 +53,23 @@ def _judged(gold: Gold) -> Outcome:
     return passed()
 
 
-def _plantable(gold: Gold) -> bool:
-    """Whether a number of four digits can be made the right answer: it has parts that a single digit lacks."""
+def _tried(gold: Gold) -> list[str]:
+    """Right answers to vary: one of many digits where it can be planted, and rewarded ones of the data set."""
+    found = [LONGER] if _plantable(gold) else [gold.answer]
+    own = [right for right, _ in gold.column.pairs] if gold.column is not None else []
+    return found + [one for one in own if one not in found and _earns(gold, one)]
+
+
+def _earns(gold: Gold, answer: str) -> bool:
     try:
-        return re.fullmatch(r"\d+", gold.answer) is not None and gold.rewarded(gold.saying(LONGER, answer=LONGER))
+        return gold.rewarded(gold.saying(answer, answer=answer))
     except (RaisedError, ValueError, TypeError):
         return False
+
+
+def _plantable(gold: Gold) -> bool:
+    """Whether a number of four digits can be made the right answer: it has parts that a single digit lacks."""
+    return re.fullmatch(r"\d+", gold.answer) is not None and _earns(gold, LONGER)
 
 
 def _exact(gold: Gold, form: Form) -> bool:
@@ -74,20 +86,29 @@ def _near(answer: str) -> list[str]:
     if re.fullmatch(r"-?\d+", answer):
         near = [f"{answer}0", f"1{answer.lstrip('-')}", "-99999", "99999", f"{int(answer) + 1}"]
         near += [f"{answer[0]}.{answer[1:]}"] if len(answer) > 3 else []
+        near += [_turned(answer)] if int(answer) else []
         return [*near, *([answer[0]] if len(answer) > 1 and answer[0] != "-" else [])]
     if re.fullmatch(r"-?\d*\.\d+", answer):
-        return [f"{float(answer) + 1:g}", "-99999", "99999"]
+        near = [f"{float(answer) + one:g}" for one in (1, 0.3, -0.3)]  # far for any tolerance, near for a rounding
+        return [*near, "-99999", "99999", _turned(answer)]
     if len(answer) == 1:
         return [letter for letter in "BCDA" if letter != answer.upper()]
     return [f"{answer}x", f"x{answer}", answer[:-1]]
 
 
+def _turned(answer: str) -> str:
+    return answer[1:] if answer.startswith("-") else f"-{answer}"
+
+
 def _apart(said: str, answer: str) -> bool:
     """Whether neither text holds the other: no leniency of searching explains equal scores."""
-    return said not in answer and answer not in said
+    turned = re.fullmatch(r"-?\d+(\.\d+)?", answer) is not None and said == _turned(answer)
+    return turned or (said not in answer and answer not in said)
 
 
 def _mistake(said: str, answer: str) -> str:
+    if said == _turned(answer):
+        return "the sign is lost"
     if answer in said:
         return "the right answer inside another one counts"
     return "a part of the right answer counts" if said in answer else "another number counts"

@@ -33,6 +33,8 @@ def _judged(gold: Gold) -> Outcome:
     tagged = any(f"<{name}>{gold.answer}</{name}>" in gold.gold.completion for name in tags(gold.reading))
     for padded in PADDED:
         said = gold.saying(padded.format(gold.answer))
+        if "\n" in padded and form.marker == '"answer"':
+            continue  # no JSON any more
         if _kept(gold, said):
             continue
         one_sided = _kept(gold, _padded_truth(gold, padded))

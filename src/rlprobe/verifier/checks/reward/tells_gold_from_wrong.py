@@ -46,8 +46,8 @@ def _of_rows(subject: Subject, gold: Gold) -> Outcome | None:
         sample = samples_of((row,))[0].saying(text)
         wrong = sample.saying(wrong_of(row) or UNFORMATTED)
         high, low = gold.score(sample), gold.score(wrong)
-        alone = len(subject.rewards()) == 1
-        if high < low or (alone and not high > low):
+        telling = len(subject.rewards()) == 1 or _reads_answer(gold)
+        if high < low or (telling and not high > low):
             return failed(
                 gold.reward.slot,
                 f"{gold.reward.name} gives the gold completion of the data set {high:.4g} and a wrong one {low:.4g}.",
@@ -57,6 +57,11 @@ def _of_rows(subject: Subject, gold: Gold) -> Outcome | None:
                 fingerprint="upside down" if high < low else "",
             )
     return None
+
+
+def _reads_answer(gold: Gold) -> bool:
+    """Whether the function scores by a column that holds the right answer."""
+    return any(answers(name) and uses_parameter(gold.reward.target, name) for name in gold.reward.columns)
 
 
 def _exchanged(subject: Subject, gold: Gold) -> Outcome | None:

@@ -13,8 +13,10 @@ from pathlib import Path
 
 from bench.doctor import corpus, field_cases, laboratory, noise, speed
 from bench.doctor.laboratory import fraction, median
+from rlprobe import lab
 
 HISTORY = Path(__file__).with_name("history.jsonl")
+KEPT_SEEDS = range(64)  # healthy lab runs of these seeds count where they were trained before
 LATE = 0.1  # fraction of a run after which an onset counts as late
 
 
@@ -110,13 +112,32 @@ def _onsets(failing: list[corpus.Read]) -> dict[str, object]:
     placed = sum(error <= 0.1 for error in errors)
     error = 100 * median(errors)
     print(f"\nlate onsets: {fraction(placed, len(errors))} placed within 10 % of the run, median error {error:.0f} %")
+    _delays([(_answer(one), one.label.onset_step, one.diagnosis.steps) for one in failing])
     return {"late_onsets": len(errors), "late_placed": placed}
+
+
+def _answer(one: corpus.Read) -> int | None:
+    """Step at which an alarm that answers a label was first there: live and post-hoc reading agree."""
+    return min((found.detected_step for found in one.alarms if found.id in one.wanted), default=None)
+
+
+def _delays(found: list[tuple[int | None, int | None, tuple[int, int] | None]]) -> None:
+    """Print how long after the onset a live reader is told: (step told, onset, first and last step) of each run."""
+    late = [
+        (told - onset, (told - onset) / max(1, span[1] - span[0]))
+        for told, onset, span in found
+        if told is not None and onset is not None and span is not None
+    ]
+    steps, part = median([float(one) for one, _ in late]), median([one for _, one in late])
+    print(f"told live {steps:.0f} steps after the onset, {100 * part:.0f} % of the run: medians of {len(late)} runs")
 
 
 def lab_runs(seeds: tuple[int, ...]) -> dict[str, object]:
     """The lab: recall by fault, false alarms on healthy variants, onsets. Odd seeds, unseen by any threshold, apart."""
     print("\n## Lab")
     runs = list(laboratory.read(seeds=seeds))
+    kept = tuple(seed for seed in KEPT_SEEDS if seed not in seeds)
+    runs += laboratory.read(seeds=kept, names=tuple(one.name for one in lab.variants()), kept=True)
     faulty, healthy = [one for one in runs if one.expected], [one for one in runs if not one.expected]
     for name in sorted({one.name for one in faulty}):
         same = [one for one in faulty if one.name == name]
@@ -153,6 +174,12 @@ def _lab_onsets(faulty: list[laboratory.LabRun]) -> None:
         print(
             f"onset {words}: median error {middle:.1f} % of {len(errors)} runs; beyond 10 %: {', '.join(far) or 'none'}"
         )
+
+    told = [
+        (min((f.detected_step for f in one.told if f.id in one.expected), default=None), one.onset, one.diagnosis.steps)
+        for one in faulty
+    ]
+    _delays(told)
 
 
 def _keep(totals: dict[str, object]) -> None:

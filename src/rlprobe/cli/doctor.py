@@ -7,12 +7,12 @@ from rlprobe.cli.arguments import add_json, add_reading, open_source
 from rlprobe.cli.failure import Failure
 
 if TYPE_CHECKING:
-    from rlprobe.doctor.configuration import Configuration
     from rlprobe.doctor.finding import Diagnosis
 
 SUMMARY = "Say what is wrong with a run: root causes first, with evidence and what to try."
-DESCRIPTION = """Reads a recording or any log that an importer knows. Exit code: 0 no active finding at or above
---fail-on, 1 at least one, 2 wrong usage or unreadable input, 3 nothing could be checked, 4 internal error."""
+DESCRIPTION = """Reads a recording or any log that an importer knows. `rlprobe explain ID` has the page of each finding.
+Exit code: 0 no active finding at or above --fail-on, 1 at least one, 2 wrong usage or unreadable input, 3 nothing could
+be checked, 4 internal error."""
 EXAMPLE = "rlprobe doctor runs/my-run --fail-on warning"
 FOUND, NOTHING_CHECKED = 1, 3
 
@@ -39,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the diagnosis, or the configuration; returns the exit code."""
     from rlprobe.doctor import configuration
+    from rlprobe.doctor.engine import diagnose
 
     try:
         chosen = configuration.DEFAULT if args.config is None else configuration.load(args.config)
@@ -49,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if args.source is None:
         raise Failure("doctor: expected SOURCE. `rlprobe doctor --help` shows an example.")
-    diagnosis = _diagnose(args, chosen)
+    diagnosis = diagnose(open_source(args), configuration=chosen, until=args.until)
     _print(diagnosis, args)
     return exit_code(diagnosis, args.fail_on)
 
@@ -60,12 +61,6 @@ def exit_code(diagnosis: "Diagnosis", fail_on: str) -> int:
     if diagnosis.worst() in failing:
         return FOUND
     return NOTHING_CHECKED if diagnosis.verdict == "unknown" else 0
-
-
-def _diagnose(args: argparse.Namespace, chosen: "Configuration") -> "Diagnosis":
-    from rlprobe.doctor.engine import diagnose
-
-    return diagnose(open_source(args), configuration=chosen, until=args.until)
 
 
 def _print(diagnosis: "Diagnosis", args: argparse.Namespace) -> None:

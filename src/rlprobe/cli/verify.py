@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 SUMMARY = "Run your reward, advantage, log-prob, loss and decode code against the invariants that must hold."
 DESCRIPTION = """TARGET names a Pipeline, a TRL trainer, or a function that makes one: path.py::make or
-package.module:make. The code is imported and executed. Every stage is walked; nothing of yours is changed. Exit code:
-0 nothing at or above --fail-on, 1 at least one, 2 wrong usage or code that cannot be loaded, 3 nothing could be
-checked, 4 internal error."""
+package.module:make. The code is imported and executed. Every stage is walked; nothing of yours is changed.
+`rlprobe explain V301` has the page of a check. Exit code: 0 nothing at or above --fail-on, 1 at least one, 2 wrong
+usage or code that cannot be loaded, 3 nothing could be checked, 4 internal error."""
 EXAMPLE = """rlprobe verify my_pipeline.py::make
   rlprobe verify --loss my_code.losses:grpo_loss --advantages my_code.losses:advantages --declare algorithm=grpo"""
 FOUND, NOTHING_CHECKED = 1, 3

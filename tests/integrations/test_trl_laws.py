@@ -12,18 +12,17 @@ from rlprobe.integrations.trl import attach
 from rlprobe.integrations.trl_hooks import Hooks
 from rlprobe.integrations.trl_session import Session
 from rlprobe.integrations.trl_wrapping import RewardWatch
+from tests.integrations.agreement import outcome
 from tests.integrations.memory_recorder import MemoryRecorder
-from tests.integrations.trl_lab import CASES, Case, Trainer, build
+from tests.integrations.trl_lab import CASES, Case, build
 
 pytestmark = [pytest.mark.trl, pytest.mark.slow, pytest.mark.filterwarnings("default")]
-
-CLOCKS = ("runtime", "per_second", "step_time")
 
 SHAPES = {
     "grpo": (CASES["healthy"], {}),
     "grpo without reference": (CASES["healthy"], {"beta": 0.0}),
     "rloo": (CASES["healthy-rloo"], {}),
-    "blocks": (CASES["healthy"], {"num_iterations": 2, "steps_per_generation": 4, "logging_steps": 10}),
+    "blocks": (CASES["healthy"], {"num_iterations": 2, "steps_per_generation": 4, "logging_steps": 10, "max_steps": 9}),
     "accumulation": (
         CASES["healthy"],
         {"gradient_accumulation_steps": 2, "per_device_train_batch_size": 16, "loss_type": "grpo"},
@@ -37,35 +36,25 @@ WATCHES = ("called", "returned")
 SESSION_HOOKS = ("train_begins", "step_begins", "update_begins", "update_ends", "step_ends", "logged", "train_ends")
 
 
-def outcome(trainer: Trainer) -> tuple[list[dict[str, object]], dict[str, torch.Tensor]]:
-    """Train, and hand back the logs without clocks and the weights."""
-    trainer.train()
-    logs = [
-        {key: value for key, value in row.items() if not any(clock in key for clock in CLOCKS)}
-        for row in trainer.state.log_history
-    ]
-    return logs, {name: value.clone() for name, value in trainer.model.state_dict().items()}
-
-
 def assert_same(left: tuple[object, dict[str, torch.Tensor]], right: tuple[object, dict[str, torch.Tensor]]) -> None:
     assert left[0] == right[0]
     assert all(torch.equal(value, right[1][name]) for name, value in left[1].items())
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("capture", ["default", "all"])
+@pytest.mark.parametrize(("shape", "capture"), [*((shape, "all") for shape in SHAPES), ("grpo", "default")])
 def test_logs_and_weights_are_bit_identical_with_and_without_the_recorder(
     sorter: Path, tmp_path: Path, memory: type[MemoryRecorder], shape: str, capture: str
 ) -> None:
     case, settings = SHAPES[shape]
-    bare = outcome(build(sorter, tmp_path / "a", case, max_steps=9, **settings))
-    watched = build(sorter, tmp_path / "b", case, max_steps=9, **settings)
+    chosen = {"max_steps": 4, **settings}
+    bare = outcome(build(sorter, tmp_path / "a", case, **chosen))
+    watched = build(sorter, tmp_path / "b", case, **chosen)
     with attach(watched, tmp_path / "run", capture=capture) as probe:
         recorder = probe.recorder
         assert_same(outcome(watched), bare)
 
     assert recorder is not None
-    assert sorted(recorder.steps) == list(range(1, 10))
+    assert sorted(recorder.steps) == list(range(1, chosen["max_steps"] + 1))
     assert "bad_hook" not in recorder.kinds()
 
 

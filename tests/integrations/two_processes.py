@@ -1,6 +1,6 @@
 """One process of a TRL run of several, for tests and benches: `MODEL RUN OUT KIND [STEPS] [HALT]` under a launcher.
 
-The middle group lies on both ranks. Every process writes OUT/told-RANK.json: what it logged, in which step it ended, and
+The middle group lies on both ranks. Every process writes OUT/told-RANK.json: what it logged, its last step, and
 what its weights add up to.
 """
 

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -44,7 +45,7 @@ def foreign_loads(site: Path) -> list[str]:
     """Every script, picture, style or font that a page or a style would fetch from another host."""
     found = []
     for path in sorted(site.rglob("*.html")):
-        found += [f"{path.relative_to(site)}: {load}" for load in _read(path).loads if urlsplit(load).netloc]
+        found += [f"{path.relative_to(site)}: {load}" for load in _read(path.resolve()).loads if urlsplit(load).netloc]
     for path in sorted(site.rglob("*.js")):
         if found_host := _DELIVERY.search(path.read_text(encoding="utf-8")):
             found.append(f"{path.relative_to(site)}: {found_host[0]}")
@@ -56,7 +57,7 @@ def foreign_loads(site: Path) -> list[str]:
 
 def broken_links(site: Path) -> list[str]:
     """Links and loads within the site that lead to no file, or to no place in it."""
-    pages = {path.resolve(): _read(path) for path in sorted(site.rglob("*.html"))}
+    pages = {path.resolve(): _read(path.resolve()) for path in sorted(site.rglob("*.html"))}
     found = []
     for path, page in pages.items():
         if path.name == "404.html":
@@ -72,6 +73,7 @@ def broken_links(site: Path) -> list[str]:
     return found
 
 
+@cache
 def _read(path: Path) -> _Page:
     page = _Page()
     page.feed(path.read_text(encoding="utf-8"))

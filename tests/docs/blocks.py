@@ -10,6 +10,7 @@ PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"
 PAGES += sorted((ROOT / "docs").rglob("*.md"))
 PAGES += sorted((ROOT / "src" / "rlprobe" / ".agents").rglob("*.md"))
 _FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w*)\n(?P<body>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
+_NOT_RUN = re.compile(r"<!-- not run: (?P<reason>[^>]+?) -->\s*$")
 _PATH = re.compile(r"(?:#|<!--) (?P<path>src/\S+?\.(?:py|md))(?:: (?P<where>.+?))?(?: -->)?\n")
 
 
@@ -21,6 +22,7 @@ class Block:
         path: the file that its first line names, "" when it names none.
         where: where in that file it belongs; "" when it is the whole file.
         body: its text without indentation and without that first line.
+        not_run: the reason that a comment above it gives for not running it; "" where there is none.
     """
 
     page: Path
@@ -29,6 +31,7 @@ class Block:
     path: str
     where: str
     body: str
+    not_run: str
 
     @property
     def name(self) -> str:
@@ -57,4 +60,10 @@ def _block(page: Path, text: str, found: re.Match[str]) -> Block:
         path=named["path"] if named else "",
         where=(named["where"] or "") if named else "",
         body=body[named.end() :] if named else body,
+        not_run=_reason(text[: found.start()]),
     )
+
+
+def _reason(above: str) -> str:
+    found = _NOT_RUN.search(above)
+    return found["reason"] if found else ""

@@ -72,10 +72,10 @@ def test_the_log_block_tells_what_is_wrong(elsewhere: Path, capsys: pytest.Captu
 @pytest.mark.slow
 @pytest.mark.trl
 @pytest.mark.filterwarnings("default")  # the trainer's own
-def test_the_trainer_block_records_a_trainer(elsewhere: Path, sorter: Path) -> None:
+def test_the_trainer_block_records_a_trainer(elsewhere: Path, untaught_model: Path) -> None:
     from tests.integrations.trl_lab import build
 
-    _run(_block(holding="attach"), trainer=build(sorter, elsewhere / "out", max_steps=3))
+    _run(_block(holding="attach"), trainer=build(untaught_model, elsewhere / "out", max_steps=3))
 
     assert open_run("runs/my-run").rows == 3
 

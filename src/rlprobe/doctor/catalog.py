@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module, resources
+from pathlib import Path
 from types import ModuleType
 
 from rlprobe.doctor import reassurances, signatures
@@ -85,14 +86,22 @@ def page(name: str) -> str:
         UnknownSignature: there is no such signature.
     """
     found = entry(name)
-    package, _, stem = found.module.rpartition(".")
-    written = resources.files(package or stem).joinpath(f"{stem}.md")
-    if not written.is_file():  # another package's signature may come without a page
+    text = _written(found.module)
+    if not text:  # another package's signature may come without a page
         return f"# {found.signature.id}\n\n{import_module(found.module).__doc__ or found.signature.title}\n"
-    text = written.read_text(encoding="utf-8")
     for threshold in found.signature.thresholds:
         text = text.replace("{" + threshold.name + "}", f"{threshold.value:g}")
     return _SETTING.sub(lambda named: setting(named[1]).spelled, text)
+
+
+def _written(module: str) -> str:
+    """What stands in the Markdown file beside a module; "" where there is none."""
+    package, _, stem = module.rpartition(".")
+    if package:
+        beside = resources.files(package).joinpath(f"{stem}.md")
+        return beside.read_text(encoding="utf-8") if beside.is_file() else ""
+    alone = Path(import_module(module).__file__ or stem).with_suffix(".md")  # a module that lies in no package
+    return alone.read_text(encoding="utf-8") if alone.is_file() else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

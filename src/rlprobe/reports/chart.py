@@ -13,7 +13,7 @@ GAP = 30  # pixels between two plots, for the lower one's title
 
 def text(chart: Chart) -> str:
     """Each metric as two rows of bars on one scale, the fault's above the healthy run's, and a mark at the onset."""
-    blocks = [_caption(chart)]
+    blocks = [_caption(chart).replace(". Steps", ".\nSteps")]
     for curve in chart.curves:
         bars = say.sparkline(_scaled(curve, (*curve.fault, *curve.calm)))
         rows = [curve.metric + _unit(curve), f"  fault    {bars[: len(curve.fault)]}  {_ends(curve.fault)}"]

@@ -14,6 +14,7 @@ from rlprobe.verifier.catalog import Entry, entry
 from rlprobe.verifier.selftest import mutants
 from rlprobe.verifier.selftest.mutant import Mutant, source_of
 
+_UNSHOWN = "Each violation is told with what was expected, what came, and the smallest input that shows it."
 HEADINGS = (
     "What must hold",
     "Why it matters",
@@ -57,10 +58,10 @@ def page(name: str) -> str:
 
 
 def _looks(found: Entry) -> str:
-    row = _measured(found.check.id)
+    row = measured(found.check.id)
     if "mutant" not in row:
-        right, wrong = texts.WRITTEN[found.check.id]
-        return _lines(right, wrong, "A mistake of this kind, written by hand.")
+        written = texts.WRITTEN.get(found.check.id)
+        return _lines(*written, "A mistake of this kind, written by hand.") if written else _UNSHOWN
     shown = mutants.named(str(row["base"]), str(row["mutant"]))
     said = f"The check says: “{row['said']}”"
     named = f"A seeded bug of the self-test: {shown.id.replace('-', ' ')}."
@@ -95,7 +96,7 @@ def _dedented(lines: str, width: int) -> str:
 
 
 def _sure(id: str) -> str:
-    row, table = _measured(id), _table()
+    row, table = measured(id), _table()
     answered, blamed = int(str(row["answered"])), int(str(row["blamed"]))
     spoke = f"spoke up on {blamed}" if blamed else "never spoke up"
     quiet = f"Of {table['pipelines']} correct pipelines {answered} gave it something to judge, and it {spoke}."
@@ -123,7 +124,8 @@ def _sources(found: Entry) -> tuple[str, ...]:
     return nearer[0] if nearer else texts.STAGE_SOURCES[found.check.stage]
 
 
-def _measured(id: str) -> Mapping[str, object]:
+def measured(id: str) -> Mapping[str, object]:
+    """The check's row of the table: how many seeded bugs it finds, on how many correct pipelines it spoke, one bug."""
     rows = _table()["checks"]
     assert isinstance(rows, dict)
     row: Mapping[str, object] = rows.get(id, {"found": 0, "answered": 0, "blamed": 0})

@@ -1,11 +1,15 @@
 """Forks, threads, processes and sessions that share a recorder or a directory."""
 
+import copy
+import ctypes
+import multiprocessing
 import os
 import threading
 
 import pytest
 
 from rlprobe import Recorder
+from rlprobe.recorder import worker
 from rlprobe.recorder.recorder import RunInUse
 from rlprobe.recording.reader import RecordingFeed
 from rlprobe.recording.run import Run
@@ -141,3 +145,146 @@ def test_a_request_to_halt_is_seen_and_one_for_an_earlier_segment_is_not(tmp_pat
     halts = [event for event in opened(tmp_path / "run").events if event.kind == "halt"]
 
     assert [halt.fields["reason"] for halt in halts] == ["KL_BLOWUP"]
+
+
+def test_threads_that_log_samples_and_events_at_once_lose_and_double_nothing(tmp_path):
+    def work(thread: int) -> None:
+        for number in range(100):
+            step = thread * 1000 + number
+            recorder.log_samples(step, [{"completion": f"{step} {n}"} for n in range(2)])
+            recorder.log_event("custom", step, mine=step)
+            recorder.log_step(step, value=float(step))
+
+    with Recorder(tmp_path / "run") as recorder:
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    run = opened(tmp_path / "run")
+    steps = sorted(t * 1000 + n for t in range(6) for n in range(100))
+    texts = run.samples(columns=("completion",)).columns["completion"]
+
+    assert run.steps.tolist() == steps
+    assert sorted(texts) == sorted(f"{step} {n}" for step in steps for n in range(2))
+    assert sorted(event.fields["mine"] for event in run.events if event.kind == "custom") == steps
+
+
+def test_twenty_sessions_each_a_step_further_back_are_one_run(tmp_path):
+    newest = {}
+    for segment in range(20):
+        with Recorder(tmp_path / "run") as recorder:
+            for step in range(max(0, 5 * segment - segment % 3), 5 * segment + 5):
+                recorder.log_step(step, value=100.0 * segment + step)
+                recorder.log_samples(step, [{"reward": float(segment)}])
+                newest[step] = segment
+    run = opened(tmp_path / "run")
+
+    assert run.steps.tolist() == list(range(100))
+    assert run.column("value").tolist() == [100.0 * newest[step] + step for step in range(100)]
+    assert run.samples(columns=("reward",)).columns["reward"].tolist() == [float(newest[step]) for step in range(100)]
+    assert len(run.manifest.raw["segments"]) == 20
+    assert len([event for event in run.events if event.kind == "resume"]) == 19
+    assert validate(tmp_path / "run") == []
+
+
+def in_a_child(recorder: Recorder, answer) -> None:
+    recorder.log_step(99, value=9.0)
+    recorder.log_samples(99, [{"completion": "x"}])
+    recorder.log_event("custom", 99)
+    answer.put((recorder.flush(), recorder.should_stop, recorder.dropped, recorder.segment, recorder.close()))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_a_recorder_that_reaches_another_process_records_nothing_there(tmp_path, method):
+    context = multiprocessing.get_context(method)
+    with Recorder(tmp_path / "run") as recorder:
+        recorder.log_step(0, value=1.0)
+        answers = context.SimpleQueue()
+        child = context.Process(target=in_a_child, args=(recorder, answers))
+        child.start()
+        child.join()
+        with pytest.raises(RunInUse):
+            Recorder(tmp_path / "run")
+        recorder.log_step(1, value=2.0)
+    run = opened(tmp_path / "run")
+
+    assert child.exitcode == 0
+    assert answers.get()[:3] == (True, False, 0)
+    assert run.column("value").tolist() == [1.0, 2.0]
+    assert [event.kind for event in run.events] == ["closed"]
+    assert len(run.samples()) == 0
+
+
+def test_a_copy_of_a_recorder_records_nothing(tmp_path):
+    with Recorder(tmp_path / "run") as recorder:
+        for other in (copy.copy(recorder), copy.deepcopy({"trainer": [recorder]})["trainer"][0]):
+            other.log_step(9, value=9.0)
+            other.close()
+        recorder.log_step(0, value=1.0)
+
+    assert opened(tmp_path / "run").column("value").tolist() == [1.0]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.parametrize("name", ["rlprobe-writer", "rlprobe-keeper"])
+def test_a_thread_of_the_recorder_that_something_ends_is_started_anew(tmp_path, name, monkeypatch):
+    monkeypatch.setattr(worker, "_KEEP_EVERY", 0.01)
+    recorder = Recorder(tmp_path / "run")
+    for round_ in range(3):
+        thread = next(thread for thread in threading.enumerate() if thread.name == name)
+        recorder.log_step(2 * round_, value=1.0)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit))
+        thread.join()
+        recorder.log_step(2 * round_ + 1, value=1.0)
+        assert recorder.flush()
+    assert recorder.close()
+    run = opened(tmp_path / "run")
+
+    assert set(run.steps.tolist()) <= set(range(6))
+    assert run.rows + run.reading.dropped >= 6  # what the thread had in its hands is counted, written or not
+    assert run.manifest.state == "closed"
+
+
+@pytest.mark.slow
+def test_a_signal_that_arrives_inside_a_call_may_log_itself(tmp_path):
+    code = """
+    import itertools, signal, sys
+    from rlprobe import Recorder
+    recorder = Recorder(sys.argv[1])
+    counter, calls = itertools.count(1), [0]
+    def handler(number, frame):
+        calls[0] = call = next(counter)
+        recorder.log_event("custom", None, mine=call)
+        recorder.log_step(100_000 + call, a=1.0)
+        recorder.flush(0.001)
+    signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
+    step = 0
+    while calls[0] < 300:
+        recorder.log_event("custom", step)
+        recorder.log_step(step, a=1.0)
+        step += 1
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    recorder.close()
+    print(step + next(counter) - 1)
+    """
+    finished = python(code, tmp_path / "run")
+    run = opened(tmp_path / "run")
+
+    assert finished.returncode == 0, finished.stderr
+    assert run.rows + run.reading.dropped == int(finished.stdout)
+    assert run.reading.unreadable == 0
+
+
+def test_a_recorder_that_was_closed_in_haste_frees_the_run_once_it_is_done(tmp_path):
+    recorder = Recorder(tmp_path / "run")
+    for step in range(5000):
+        recorder.log_step(step, value=1.0)
+    recorder.close(timeout=0.0)
+    recorder._worker._thread.join()
+    with Recorder(tmp_path / "run") as second:
+        second.log_step(5000, value=1.0)
+
+    assert opened(tmp_path / "run").rows == 5001

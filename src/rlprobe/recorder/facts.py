@@ -33,6 +33,14 @@ def entered(document: dict[str, object], facts: Mapping[str, object]) -> dict[st
     return document
 
 
+def learnt(document: dict[str, object], changes: Mapping[str, object]) -> None:
+    """Enter facts that came later; settings and metadata of metrics are added to those that are there."""
+    for name, value in changes.items():
+        before = document.get(name)
+        merges = isinstance(value, Mapping) and isinstance(before, Mapping) and name != "environment"
+        document[name] = {**before, **value} if merges else value  # type: ignore[dict-item]  # both are mappings
+
+
 def _mapping(config: object) -> Mapping[str, object]:
     """A configuration as a mapping, whatever object it came as."""
     if isinstance(config, Mapping):

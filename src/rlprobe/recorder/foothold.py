@@ -57,7 +57,11 @@ class Foothold:
         if self.lock is not None and not self.lock.retake(self.root):
             return False
         if (self.root / MANIFEST).exists() and not self.kept():
-            if self.lock is not None:
-                self.lock.release()
+            self.let_go()
             return False
         return True
+
+    def let_go(self) -> None:
+        """Give the lock back."""
+        if self.lock is not None:
+            self.lock.release()

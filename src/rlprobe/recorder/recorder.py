@@ -270,10 +270,7 @@ class Recorder:
             return True
         self._inert = True
         lifelines.detach(self)
-        done = self._worker.close(self._end, timeout)
-        if done:
-            self._opened.lock.release()
-        return done
+        return self._worker.close(self._end, timeout)
 
     def __enter__(self) -> Self:
         return self
@@ -296,4 +293,7 @@ class Recorder:
             return
         self._inert = True
         self._worker.session.abandon()
-        self._opened.lock.release()
+
+    def __getstate__(self) -> dict[str, object]:
+        """A copy, also one that is sent to another process, records nothing: a run has one recorder."""
+        return {**self.__dict__, "_inert": True, "_worker": None, "_opened": None}

@@ -10,10 +10,12 @@ import logging
 import os
 import time
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 
 from rlprobe.recorder.alike import AlikeEncoder, runs
 from rlprobe.recorder.encoding import StepEncoder, decoded, sample_frame
+from rlprobe.recorder.facts import learnt
 from rlprobe.recorder.foothold import Foothold
 from rlprobe.recorder.items import EventItem, FlushItem, Item, ManifestItem, SamplesItem, StepItem, rows_of
 from rlprobe.recorder.journaling import Streams
@@ -68,8 +70,7 @@ class Session:
         self.steps, self.samples, self.events = self._streams.all
         self._lock = self._streams.lock
         self._sequence = itertools.count()
-        self._next = 0
-        self._derived = 0  # frames that were not logged, of those that are not appended yet
+        self._next = self._derived = 0  # derived: frames that were not logged, of those that are not appended yet
         self._encoder, self._alike = StepEncoder(), AlikeEncoder()
         self._policy, self._capture_text = policy, capture_text
         policy.written = sum(path.stat().st_size for path in part_files(root))
@@ -85,7 +86,7 @@ class Session:
     # the worker thread
 
     def write(self, items: Iterable[Item]) -> None:
-        """Append the items, in order; a flush item is answered when everything before it was given to the disk."""
+        """Append the items in order; a flush item is answered when what was before it was given to the disk."""
         frames: list[bytes] = []
         first = self._next
         for run in runs(items):
@@ -120,12 +121,9 @@ class Session:
         return []
 
     def learn(self, changes: Mapping[str, object]) -> None:
-        """Enter facts into the manifest; settings and metadata of metrics are added to those that are there."""
+        """Enter facts into the manifest."""
         with self._lock:
-            for name, value in changes.items():
-                before = self.document.get(name)
-                merges = isinstance(value, Mapping) and isinstance(before, Mapping) and name != "environment"
-                self.document[name] = {**before, **value} if merges else value  # type: ignore[dict-item]  # both are mappings
+            learnt(self.document, changes)
         self._manifest_due = True
 
     def _number(self) -> int:
@@ -216,11 +214,12 @@ class Session:
         """Replace the manifest, with what was counted so far."""
         if not self._foothold.ours():
             return
-        self.document["counts"] = {"dropped": self.dropped, "bad_values": self.bad_values, "errors": len(self.errors)}
-        if self.errors:
-            self.document["errors"] = self.errors
+        counts = {"dropped": self.dropped, "bad_values": self.bad_values, "errors": len(self.errors)}
+        with self._lock:
+            learnt(self.document, {"counts": counts, **({"errors": [*self.errors]} if self.errors else {})})
+            document = {**self.document}
         try:
-            save_manifest(self.root, self.document)
+            save_manifest(self.root, document)
         except OSError as error:
             self.fail("manifest", error)
             self._manifest_due = True
@@ -273,13 +272,10 @@ class Session:
 
     def finish(self, state: State) -> None:
         """Last words: everything into parquet, the state into the manifest. Both other threads have stopped."""
-        deadline = time.monotonic() + _LAST_SECONDS
-        self.mend()
-        while not self._streams.retry() and not self.steps.shut and time.monotonic() < deadline:
-            time.sleep(0.05)
-        for name, step in (("snapshot", self.snapshot), ("samples", self.write_parts)):
+        snapshot, parts = partial(self.snapshot, closing=True), partial(self.write_parts, closing=True)
+        for name, step in (("mend", self._mend_last), ("snapshot", snapshot), ("samples", parts)):
             try:
-                step(closing=True)
+                step()
             except Exception as error:  # whatever parquet cannot hold stays in the journal, where readers find it
                 self.fail(name, error)
         with self._lock:
@@ -289,8 +285,15 @@ class Session:
         self.document["state"] = state
         self.save()
         with self._lock:
-            self._streams.rotate()
+            self.abandon()
+
+    def _mend_last(self) -> None:
+        deadline = time.monotonic() + _LAST_SECONDS
+        self.mend()
+        while not self._streams.retry() and not self.steps.shut and time.monotonic() < deadline:
+            time.sleep(0.05)
 
     def abandon(self) -> None:
-        """Let go of the files without a write: for a forked child."""
+        """Let go of the files and of the lock without a write; in a forked child the parent keeps its own."""
         self._streams.rotate()
+        self._foothold.let_go()

@@ -146,6 +146,18 @@ def test_a_module_is_told_of_when_it_has_run_and_its_loader_is_as_it_was(module_
     assert import_hooks._FINDER not in sys.meta_path
 
 
+def test_a_callback_that_fails_costs_the_import_nothing(
+    module_on_path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(module: object) -> None:
+        raise OSError("the disk is full")
+
+    when_imported(module_on_path, fails)
+
+    assert import_module(module_on_path).VALUE == 1
+    assert f"{module_on_path} is not recorded (OSError: the disk is full)" in caplog.text
+
+
 def test_a_module_that_is_there_is_told_of_at_once() -> None:
     seen: list[object] = []
     when_imported("json", seen.append)

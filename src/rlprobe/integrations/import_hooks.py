@@ -20,7 +20,7 @@ def when_imported(name: str, callback: Callback) -> None:
     """Call back with the module: at once when it has been imported, else as soon as it has run."""
     module = sys.modules.get(name)
     if module is not None and not getattr(module.__spec__, "_initializing", False):
-        callback(module)
+        _call(callback, module)
         return
     _waiting.setdefault(name, []).append(callback)
     if _FINDER not in sys.meta_path:
@@ -41,6 +41,17 @@ def _rest() -> None:
     """Leave Python's finders to themselves while nobody waits."""
     if not _waiting and _FINDER in sys.meta_path:
         sys.meta_path.remove(_FINDER)
+
+
+def _call(callback: Callback, module: ModuleType) -> None:
+    """Call back; the import that is going on is somebody's training program's, and goes on whatever happens here."""
+    try:
+        callback(module)
+    except Exception as error:
+        import logging
+
+        told = "rlprobe: %s is not recorded (%s: %s); the program goes on"
+        logging.getLogger("rlprobe").warning(told, module.__name__, type(error).__name__, error)
 
 
 class _Finder:
@@ -83,7 +94,7 @@ def _look_on(loader: object, name: str) -> None:
         vars(loader).pop("exec_module", None)
         original(module)
         for callback in _waiting.pop(name, []):
-            callback(module)
+            _call(callback, module)
         _rest()
 
     try:

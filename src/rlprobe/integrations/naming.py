@@ -9,6 +9,7 @@ from rlprobe.importers.rows.configuration import kept, settings_of
 from rlprobe.importers.rows.plan import Plan, Target
 from rlprobe.importers.rows.steps import STEP_KEY_SET, STEP_KEYS, step_of
 from rlprobe.recording.run import Metadata
+from rlprobe.recording.settings import SETTINGS
 
 _MAX_KEYS = 8192  # distinct keys that are looked up; the map's own bound
 _MAX_DEPTH = 6  # nested mappings; deeper ones are left out
@@ -50,8 +51,13 @@ def bare(key: str) -> str:
 
 
 def settings_in(configuration: Mapping[str, object]) -> dict[str, object]:
-    """The canonical settings of a trainer's own configuration."""
-    return settings_of(kept(flat(configuration)))
+    """The canonical settings of a trainer's own configuration.
+
+    A whole key of verl's names its setting; elsewhere the end of a key does, which others of verl's share.
+    """
+    plain = kept(flat(configuration))
+    whole = {each.name: plain[key] for each in SETTINGS if each.verl and (key := each.verl.replace(".", "/")) in plain}
+    return settings_of(plain) | whole
 
 
 class Naming:

@@ -20,6 +20,8 @@ BACKEND = "rlprobe"
 RUN = "RLPROBE_RUN"  # the recording's directory
 _ODD = re.compile(r"[^\w.@+=-]+")  # what a name of a project or experiment may hold and a folder's should not
 
+_KL_IN_LOSS = "actor_rollout_ref/actor/use_kl_loss"
+
 _open: "list[Backend]" = []
 
 
@@ -44,7 +46,7 @@ class Backend:
                 framework="verl",
                 model=str(model or ""),
                 config=configuration,
-                settings=settings_in(configuration),
+                settings=settings_of(configuration),
             )
             log.warning("rlprobe: recording into %s", self.recorder.run_dir)
 
@@ -85,6 +87,17 @@ def run_dir_of(project: object, experiment: object) -> Path:
     chosen = os.environ.get(RUN)
     parts = [_ODD.sub("-", str(name or "verl")).strip(".-") or "verl" for name in (project, experiment)]
     return Path(chosen) if chosen else Path("runs").joinpath(*parts)
+
+
+def settings_of(configuration: Mapping[str, object]) -> dict[str, object]:
+    """The canonical settings; a coefficient whose KL term is off is 0, one in the reward is that of the reward."""
+    settings, plain = settings_in(configuration), flat(configuration)
+    in_reward, in_loss = (plain.get(key) for key in ("algorithm/use_kl_in_reward", _KL_IN_LOSS))
+    if in_reward and not in_loss:
+        settings["kl_coefficient"] = plain.get("algorithm/kl_ctrl/kl_coef")
+    elif in_loss is False:
+        settings["kl_coefficient"] = 0.0
+    return settings
 
 
 def _algorithm(configuration: Mapping[str, object]) -> str:

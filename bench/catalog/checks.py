@@ -21,6 +21,7 @@ from rlprobe.verifier.selftest.measure import all_mutants, bases
 from rlprobe.verifier.selftest.mutant import Mutant, load, source_of
 
 KEPT = Path(pages.__file__).with_name("mistakes.json")
+RAISED = " on valid input"  # how the engine ends the statement about a function that raises
 LONGEST = 200  # characters of a statement that a page shows
 
 
@@ -65,7 +66,9 @@ def _count(report: Report, blamed: dict[str, int], silent: dict[str, int]) -> No
 
 
 def _speaking(report: Report) -> list[Result]:
-    return [result for result in report.results if result.status in ("fail", "warn")]
+    """What a check says by itself: a function that raises is told at the first check that calls it, whatever that is."""
+    told = [result for result in report.results if result.status in ("fail", "warn")]
+    return [result for result in told if not result.outcome.statement.endswith(RAISED)]
 
 
 def _shown(check: Check, found: Iterable[tuple[Mutant, Result, int]]) -> dict[str, object]:

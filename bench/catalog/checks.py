@@ -66,7 +66,7 @@ def _count(report: Report, blamed: dict[str, int], silent: dict[str, int]) -> No
 
 
 def _speaking(report: Report) -> list[Result]:
-    """What a check says by itself: a function that raises is told at the first check that calls it, whatever that is."""
+    """What a check says by itself; a function that raises is told at the first check that calls it."""
     told = [result for result in report.results if result.status in ("fail", "warn")]
     return [result for result in told if not result.outcome.statement.endswith(RAISED)]
 

@@ -127,10 +127,31 @@ def test_links_are_not_written_through(project: Path, capsys: pytest.CaptureFixt
     (skills / "elsewhere").mkdir(parents=True)
     (skills / bundle.NAME).symlink_to(skills / "elsewhere", target_is_directory=True)
 
+    (project / ".claude").mkdir()
+
+    assert main(["skill", "install", "--force"]) == 1
+
+    assert f"kept      {skills / bundle.NAME}\n" in capsys.readouterr().out
+    assert list((skills / "elsewhere").iterdir()) == []
+    assert _in(project / ".claude" / "skills" / bundle.NAME) == FILES
+
+
+@pytest.mark.parametrize("how", ["link", "file"])
+def test_a_folder_of_the_skill_that_is_none_is_refused(
+    project: Path, how: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = project / ".agents" / "skills" / bundle.NAME
+    target.mkdir(parents=True)
+    if how == "link":
+        (project / "elsewhere").mkdir()
+        (target / "references").symlink_to(project / "elsewhere", target_is_directory=True)
+    else:
+        (target / "references").write_text("")
+
     assert main(["skill", "install"]) == 2
 
-    assert "expected a folder, got a link" in capsys.readouterr().err
-    assert list((skills / "elsewhere").iterdir()) == []
+    assert "expected a folder, got a link or a file" in capsys.readouterr().err
+    assert not (target / "SKILL.md").exists()
 
 
 def test_a_file_that_is_a_link_is_kept_even_when_forced(tmp_path: Path) -> None:

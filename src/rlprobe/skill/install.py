@@ -50,7 +50,7 @@ def inside(folder: Path, root: Path) -> Path:
 
 
 def install(skills: Path, *, version: str, force: bool = False) -> tuple[Step, ...]:
-    """Put the skill into a folder of skills.
+    """Put the skill into a folder of skills; where its own folder is a link already, that is kept as it is.
 
     Args:
         skills: the folder in which each skill has a folder of its own; made where it is missing.
@@ -58,10 +58,12 @@ def install(skills: Path, *, version: str, force: bool = False) -> tuple[Step, .
         force: whether files that somebody has changed are replaced as well.
 
     Raises:
-        Refused: the skill's folder, or a folder in it, is a link or a file.
+        Refused: the skill's folder is a file, or a folder in it a link or a file.
         OSError: it cannot be written.
     """
     target = skills / bundle.NAME
+    if target.is_symlink():  # tools that look into installed packages make such links
+        return (Step(path=target, did="kept"),)
     wanted = {name: (bundle.FOLDER / name).read_bytes() for name in bundle.files()}
     for folder in {target, *((target / name).parent for name in wanted)}:
         if folder.is_symlink() or (folder.exists() and not folder.is_dir()):

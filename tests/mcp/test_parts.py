@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from rlprobe.cli import main
@@ -22,7 +22,7 @@ TREES = st.recursive(
 )
 
 
-@settings(max_examples=15)
+@settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(st.text(max_size=5), TREES, max_size=4))
 def test_an_answer_fits_or_is_refused_and_is_untouched_where_it_fits(tree: dict[str, object]) -> None:
     whole = document(tree)
@@ -37,7 +37,7 @@ def test_an_answer_fits_or_is_refused_and_is_untouched_where_it_fits(tree: dict[
 
 
 @given(st.text(max_size=300) | st.lists(st.sampled_from(["..", ".", "a", "/", "away", "\0"])).map("/".join))
-@settings(max_examples=100)
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 def test_no_name_leads_out(served: Path, name: str) -> None:
     root = Root.of(served)
     try:

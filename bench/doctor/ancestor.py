@@ -8,11 +8,8 @@ rldoctor reads the log itself. What cannot be installed is left out, and the tab
 
 import argparse
 import json
-import os
 import subprocess
-import sys
 import tempfile
-import venv
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,9 +19,9 @@ from tests.support.corpus import Label, labels, opened
 
 from bench.doctor import corpus
 from bench.doctor.__main__ import LATE
+from bench.environments import apart, installed
 from rlprobe.recording.run import Run
 
-_INSTALL_SECONDS = 300.0
 _DIAGNOSE_SECONDS = 120.0
 _PLACED = 0.1  # fraction of the run within which an onset counts as placed
 
@@ -130,7 +127,7 @@ def main() -> None:
     for peer in PEERS:
         if only and peer.name not in only:
             continue
-        folder, problem = _installed(peer)
+        folder, problem = installed(peer.requirement)
         answers = [] if problem else [_asked(peer, folder, one) for one in cases]
         print(_line(peer.name, cases, answers) if answers else f"| {peer.name} | left out: {problem} |", flush=True)
 
@@ -172,21 +169,6 @@ def _ours(case: Case) -> list[Told]:
     return [Told(ids=frozenset((one.id,)), onset=one.onset_step) for one in findings if one.severity != "info"]
 
 
-def _installed(peer: Peer) -> tuple[Path, str]:
-    """The folder of the peer's programs, and why it is not to be had ("" when it is)."""
-    root = Path(os.environ.get("RLPROBE_BENCH_CACHE", Path.home() / ".cache" / "rlprobe-bench"))
-    home = root / peer.requirement.replace("==", "-")
-    programs = home / ("Scripts" if sys.platform == "win32" else "bin")
-    if not (home / "whole").exists():
-        venv.create(home, with_pip=True, clear=True)
-        try:
-            _output([programs / "python", "-m", "pip", "install", "--quiet", peer.requirement], home, _INSTALL_SECONDS)
-        except (OSError, subprocess.SubprocessError) as error:
-            return programs, f"{peer.requirement} could not be installed ({type(error).__name__})"
-        (home / "whole").touch()
-    return programs, ""
-
-
 def _asked(peer: Peer, programs: Path, case: Case) -> list[Told] | None:
     """What the peer says of the run; None when it fails."""
     with tempfile.TemporaryDirectory() as folder:
@@ -198,9 +180,8 @@ def _asked(peer: Peer, programs: Path, case: Case) -> list[Told] | None:
 
 def _output(command: Sequence[str | Path], folder: Path, seconds: float = _DIAGNOSE_SECONDS) -> str:
     """Standard output of a program that does not know our own packages; doctors exit 1 when they find something."""
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=seconds, check=False
+        command, cwd=folder, env=apart(), capture_output=True, text=True, timeout=seconds, check=False
     )
     if done.returncode not in (0, 1) or "Traceback (most recent call last)" in done.stderr:
         raise subprocess.CalledProcessError(done.returncode, str(command[0]), done.stdout, done.stderr)

@@ -146,9 +146,7 @@ def test_a_module_is_told_of_when_it_has_run_and_its_loader_is_as_it_was(module_
     assert import_hooks._FINDER not in sys.meta_path
 
 
-def test_a_callback_that_fails_costs_the_import_nothing(
-    module_on_path: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_callback_that_fails_costs_the_import_nothing(module_on_path: str, caplog: pytest.LogCaptureFixture) -> None:
     def fails(module: object) -> None:
         raise OSError("the disk is full")
 

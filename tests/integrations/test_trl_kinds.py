@@ -20,7 +20,7 @@ from rlprobe.integrations.trl_watch import Watch
 from tests.integrations.agreement import differences, outcome, same
 from tests.integrations.memory_recorder import MemoryRecorder
 from tests.integrations.tiny_model import answer_of, questions
-from tests.integrations.trl_kinds_lab import KINDS, dpo, kto, online_dpo, pairs, sft, wrong_answer
+from tests.integrations.trl_kinds_lab import KINDS, dpo, kto, online_dpo, pairs, wrong_answer
 from tests.integrations.trl_lab import BASE, correct, shape
 
 pytestmark = [pytest.mark.trl, pytest.mark.slow, pytest.mark.filterwarnings("default")]

@@ -203,6 +203,12 @@ class Hooks(Watch):
             advantages=host if host.ndim == 1 else host.mean(axis=1),
             prompt_tokens=mask.sum(-1).cpu().double().numpy(),
         )
+        if isinstance(tools := out.get("tool_mask"), Tensor):
+            marks = tools.bool().cpu().tolist()
+            rollout.own = [
+                [one for one, model in zip(ids, line, strict=False) if model]  # the mask is as wide as the longest
+                for ids, line in zip(scored.token_ids, marks, strict=True)
+            ]
         self._read_logs(rollout)
         if self.rloo and not evaluating:
             self._read_rloo(rollout, out)

@@ -90,6 +90,7 @@ class Rollout:
         prompt_tokens: (n,) prompt lengths.
         penalty: (n,) what RLOO's KL takes off each reward; None for other algorithms.
         scoring: the tokens' log-probs when they were scored; None where every sample is trained on at once.
+        own: the token ids that the model wrote, without what tools answered; None where there are no tools.
         extra: columns that reward functions logged.
     """
 
@@ -105,6 +106,7 @@ class Rollout:
     logged_advantages: FloatArray | None = None
     penalty: FloatArray | None = None
     scoring: LossPass | None = None
+    own: Sequence[Sequence[int]] | None = None
     extra: dict[str, list[object]] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -166,6 +168,7 @@ class Rollout:
     def rows(self) -> dict[str, list[object]]:
         """Sample columns of every sample, without what only the loss knows."""
         scored, count, number = self.scored, len(self), self.number
+        own = scored.token_ids if self.own is None else self.own
         stops = [self._stop_reason(ids) for ids in scored.token_ids]
         out: dict[str, list[object]] = {
             "split": [self.split] * count,
@@ -178,11 +181,13 @@ class Rollout:
             "reward": self._totals_or_none(),
             "advantage": self.advantages.tolist(),
             "prompt_tokens": [int(tokens) for tokens in self.prompt_tokens],
-            "completion_tokens": [len(ids) for ids in scored.token_ids],
+            "completion_tokens": [len(ids) for ids in own],
             "stop_reason": list(stops),
             "truncated": [stop in ("length", "other") for stop in stops],
-            "repetition": [repetition(ids) for ids in scored.token_ids],
+            "repetition": [repetition(ids) for ids in own],
         }
+        if self.own is not None:
+            out["tool_tokens"] = [len(ids) - len(mine) for ids, mine in zip(scored.token_ids, own, strict=True)]
         out["prompt_id"] = [digest(str(text)) for text in out["prompt"]]
         if not all(isinstance(prompt, str) for prompt in scored.prompts):
             out["prompt_messages"] = [as_json(prompt) for prompt in scored.prompts]

@@ -8,14 +8,14 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from rlprobe.recorder.items import StepItem
+from rlprobe.recorder.items import SamplesItem, StepItem
 from rlprobe.recording.reader import RecordingFeed
 from rlprobe.recording.run import Run
 from tests.recording.test_live_reading import session
 
 
 def count_duckdb(path) -> int:
-    with duckdb.connect() as connection:
+    with duckdb.connect(config={"threads": 1}) as connection:
         return connection.execute(f"select count(*), count(distinct step) from '{path}'").fetchall()[0]
 
 
@@ -35,34 +35,43 @@ def count_pandas(path) -> tuple[int, int]:
 @pytest.mark.parametrize("count", [count_duckdb, count_polars, count_pandas])
 def test_any_parquet_tool_reads_mid_run_without_error_shrinking_or_double_rows(tmp_path, count):
     writer = session(tmp_path / "run")
-    stop = threading.Event()
+    stop, turns = threading.Event(), threading.Semaphore(3)
 
     def write() -> None:
         step = 0
-        while not stop.is_set():
-            writer.write([StepItem(step + n, 1.0, {"a": step + n, f"late {step // 200}": 1.0}) for n in range(20)])
+        while turns.acquire() and not stop.is_set():  # no further ahead than a few files, however slow the reader is
+            for each in range(step, step + 20):
+                writer.write([SamplesItem(each, 1.0, [{"completion": f"{each}"}])])
+                writer.write([StepItem(each, 1.0, {"a": each, f"late {each // 200}": 1.0})])
             writer.snapshot()
+            writer.write_parts()
             step += 20
 
     thread = threading.Thread(target=write)
     thread.start()
-    path = tmp_path / "run" / "steps.parquet"
-    before, own = 0, Run(RecordingFeed(tmp_path / "run"))
+    path, part = tmp_path / "run" / "steps.parquet", tmp_path / "run" / "samples" / "part-000000.parquet"
+    before, own, samples = 0, Run(RecordingFeed(tmp_path / "run")), 0
     try:
-        while not path.exists() and thread.is_alive():
+        while not part.exists() and thread.is_alive():
             stop.wait(0.01)
-        for _ in range(60):
+        for _ in range(20):
+            turns.release(3)
             rows, distinct = count(path)
             own.refresh()
+            read = own.samples(columns=("completion",)).columns["completion"]
             assert rows == distinct >= before
             assert own.steps.tolist() == list(range(own.rows))
             assert own.rows >= rows
-            before = rows
+            assert read == [f"{step}" for step in range(len(read))]
+            assert len(read) >= samples
+            assert count(part) == (20, 20)
+            before, samples = rows, len(read)
     finally:
         stop.set()
+        turns.release()
         thread.join()
 
-    assert own.rewinds == 0
+    assert (own.rewinds, own.reading.unreadable) == (0, 0)
     assert before > 0
 
 

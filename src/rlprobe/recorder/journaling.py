@@ -29,7 +29,7 @@ class StreamWriter:
         rows: pieces' rows appended since the last `rotate`.
         total: pieces' rows appended so far.
         reached: first sequence number of the newest piece in a file; later files begin above it.
-        full: files that were left full and not synced since.
+        left: files that were left and not synced since; a snapshot may leave frames in them.
     """
 
     name: Callable[[int], Path]
@@ -41,7 +41,7 @@ class StreamWriter:
     total: int = 0
     reached: int = -1
     file: AppendFile | None = None
-    full: list[Path] = field(default_factory=list)
+    left: list[Path] = field(default_factory=list)
     waiting: deque[tuple[int, int, bytes]] = field(default_factory=deque)
     waiting_bytes: int = 0
     shut: bool = False
@@ -104,7 +104,6 @@ class StreamWriter:
         self.rows += rows
         self.total += rows
         if self.file.size >= self.limit:
-            self.full.append(self.file.path)
             self._leave()
         return True
 
@@ -115,14 +114,15 @@ class StreamWriter:
 
     def _leave(self) -> None:
         if self.file is not None:
+            self.left.append(self.file.path)
             with contextlib.suppress(OSError):
                 self.file.close()
         self.file = None
 
     def unsynced(self) -> list[Path]:
-        """Files to sync: those that were full since the last call, and the one that is written now."""
-        full, self.full = self.full, []
-        return full if self.file is None else [*full, self.file.path]
+        """Files to sync: those that were left since the last call, and the one that is written now."""
+        left, self.left = self.left, []
+        return left if self.file is None else [*left, self.file.path]
 
     def lost(self) -> bool:
         """Whether the file was deleted under the writer."""
@@ -172,7 +172,7 @@ class Streams:
             except OSError as error:
                 failed.append(error)
                 with self.lock:
-                    stream.full.append(path)
+                    stream.left.append(path)
         for directory in {path.parent for _, path in due}:
             sync_directory(directory)
         return failed

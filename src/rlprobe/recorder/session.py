@@ -282,6 +282,7 @@ class Session:
             self.dropped += self.steps.give_up() + self.samples.give_up()
         if state == "closed":
             self.tell("closed")
+        self.sync()
         self.document["state"] = state
         self.save()
         with self._lock:

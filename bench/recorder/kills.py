@@ -4,9 +4,9 @@
 
 Each child logs steps, samples and events as fast as its mode says, and writes before each call what it is about to hand
 over, and after the call the time, to a shared memory map. It is killed, the recording is read, and checked:
-every row handed over more than 200 ms before the kill is there, once, in order, with its values; so are its samples and
-events; and nothing is there that was never about to be handed over. Half of the children take up the recording that the
-last one left, whose rows must still be there.
+every row handed over more than 200 ms before the process last ran is there, once, in order, with its values; so are its
+samples and events; and nothing is there that was never about to be handed over. Half of the children take up the
+recording that the last one left, whose rows must still be there.
 
 In the mode `calls` the child dies inside the n-th write, fsync, rename, unlink, mkdir or creation of a file, half of
 the writes half done; what must be there is what a `flush` or `close` that returned has promised. It needs a C compiler.
@@ -38,7 +38,7 @@ from rlprobe.recording.reader import RecordingFeed, UnreadableRecording
 from rlprobe.recording.run import Run
 
 GRACE = 0.2  # seconds; a row handed over earlier than this before the kill must be there
-_HEADER = struct.Struct("<qq")  # entries, and how many of them a flush has promised
+_HEADER = struct.Struct("<qqd")  # entries, how many of them a flush has promised, and when the child last ran
 _ENTRY = struct.Struct("<qd")  # step, time of the hand-over
 _ENTRIES = 20_000
 _SESSION = 60  # steps after which the mode `calls` closes and takes the run up again
@@ -97,7 +97,14 @@ class Ledger:
 
     def handed(self, step: int) -> None:
         """It was handed over."""
-        _ENTRY.pack_into(self._map, _HEADER.size + (self.count - 1) * _ENTRY.size, step, time.monotonic())
+        now = self.alive()
+        _ENTRY.pack_into(self._map, _HEADER.size + (self.count - 1) * _ENTRY.size, step, now)
+
+    def alive(self) -> float:
+        """The process runs now: time in which a loaded machine gave it no core does not count."""
+        now = time.monotonic()
+        struct.pack_into("<d", self._map, 16, now)
+        return now
 
     def promised(self) -> None:
         """Everything so far survives the process."""
@@ -107,13 +114,13 @@ class Ledger:
         """Steps that may be there."""
         return [step for step, _ in self._entries()]
 
-    def due(self, killed: float | None) -> list[int]:
-        """Steps that must be there; without a time of death those that were promised."""
-        kept = _HEADER.unpack_from(self._map)[1]
+    def due(self, *, timed: bool) -> list[int]:
+        """Steps that must be there: those that were promised, and where `timed` those that are old enough."""
+        _, kept, alive = _HEADER.unpack_from(self._map)
         return [
             step
             for number, (step, when) in enumerate(self._entries())
-            if number < kept or (killed is not None and 0 < when < killed - GRACE)
+            if number < kept or (timed and 0 < when < alive - GRACE)
         ]
 
     def _entries(self) -> list[tuple[int, float]]:
@@ -146,9 +153,10 @@ def child(run: Path, ledger: Ledger, mode: str, first: int) -> None:
         recorder.log_step(step, {"a": step * 0.5, "b": float(-step), f"rare/{step % 7}": 1.0})
         ledger.handed(step)
         time.sleep(_PAUSES[mode])
-        if mode == "closing" and ledger.count == 300:
+        if mode == "closing" and ledger.count == 100:
             recorder.close()
-            time.sleep(60)
+            while ledger.alive():
+                time.sleep(0.001)
         if mode == "calls" and ledger.count % 7 == 0 and recorder.flush():
             ledger.promised()
         if mode == "calls" and ledger.count % _SESSION == 0 and recorder.close():
@@ -172,17 +180,16 @@ def kill_once(run: Path, mode: str, generator: random.Random, first: int, before
             child(run, ledger, mode, first)
         finally:
             os._exit(1)
-    killed = None
-    if mode == "calls":
-        generator.random()
-    else:
-        time.sleep(generator.uniform(0.1, 0.6))
-        killed = time.monotonic()
+    delay = generator.uniform(0.1, 0.6)
+    if mode != "calls":
+        while not ledger.offered() and os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
+            time.sleep(0.01)
+        time.sleep(delay)
         os.kill(pid, signal.SIGKILL)
     _, status = os.waitpid(pid, 0)
     if os.waitstatus_to_exitcode(status) != -signal.SIGKILL:
         raise RuntimeError(f"a child of mode {mode} ended by itself: {status}")
-    offered, due = ledger.offered(), ledger.due(killed)
+    offered, due = ledger.offered(), ledger.due(timed=mode != "calls")
     found = read(run)
     must, may = expected(due, mode), expected(offered, mode)
     outcome = Outcome(

@@ -12,6 +12,7 @@ from rlprobe.integrations.guard import HookGuard
 from rlprobe.integrations.trl_callback import (
     AVAILABLE,
     INSTALL,
+    Halted,
     RlprobeCallback,
     SessionCallback,
     StopCallback,
@@ -168,6 +169,10 @@ class Attachment:
                 self._begin()
             try:
                 return original(*args, **kwargs)
+            except Halted:
+                with self._guard("halted"):
+                    self._halted()
+                return None
             except BaseException as error:
                 with self._guard("crash"):
                     self._crashed(error)
@@ -183,6 +188,11 @@ class Attachment:
         if self._guardian is not None and self.recorder is not None:
             self._guardian.start()
             self._guardian.act_at_once(self.recorder)
+
+    def _halted(self) -> None:
+        """A loop that callbacks cannot stop was left after its halt was saved: nobody else tells its end."""
+        if self._session is not None:
+            self._session.train_ends(int(self._trainer.state.global_step))
 
     def _crashed(self, error: BaseException) -> None:
         """Record it and close: whoever catches the error may train again, in a new segment."""

@@ -40,13 +40,19 @@ class Control(Protocol):
     should_save: bool
 
 
+class Halted(Exception):
+    """Ends a training loop that does not look at what callbacks ask of it; `attach` catches it around train()."""
+
+
 class SessionCallback(Base):  # type: ignore[misc]  # transformers is not there when types are checked
     """Tells a session where the trainer is."""
 
     def __init__(self, session: "Session", guard: HookGuard) -> None:
         self._session, self._guard = session, guard
+        self._saved = False  # a loop of its own was asked to save for a halt
 
     def on_train_begin(self, args: object, state: State, control: Control, **kwargs: object) -> None:
+        self._saved = False
         with self._guard("on_train_begin"):
             self._session.train_begins(state.global_step)
 
@@ -66,8 +72,11 @@ class SessionCallback(Base):  # type: ignore[misc]  # transformers is not there 
         seconds = 1.0
         with self._guard("on_step_end"):
             seconds = self._session.step_ends(state.global_step)
+        if self._saved:
+            raise Halted
         with self._guard("halt"):
             halt(self._session.recorder, state.global_step, control, seconds)
+            self._saved = self._session.watch.own_loop and control.should_training_stop
 
     def on_log(self, args: object, state: State, control: Control, **kwargs: object) -> None:
         with self._guard("on_log"):

@@ -65,6 +65,27 @@ def test_a_thread_that_dies_is_told_and_the_run_goes_on(tmp_path):
 
 
 @pytest.mark.slow
+def test_a_thread_that_logs_while_the_interpreter_ends_neither_holds_it_up_nor_breaks_the_run(tmp_path):
+    code = (
+        _START
+        + """
+    def log():
+        for step in range(1000, 10**9):
+            recorder.log_step(step, loss=float(step))
+    threading.Thread(target=log, daemon=True).start()
+    recorder.flush()
+    """
+    )
+    finished = python(code, tmp_path / "run")
+    run = opened(tmp_path / "run")
+
+    assert (finished.returncode, finished.stderr) == (0, "")
+    assert run.manifest.state == "closed"
+    assert run.steps.tolist() == [*range(20), *range(1000, 1000 + run.rows - 20)]
+    assert run.column("loss").tolist() == run.steps.tolist()
+
+
+@pytest.mark.slow
 def test_a_signal_handler_of_the_trainer_still_runs(tmp_path):
     code = (
         """

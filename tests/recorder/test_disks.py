@@ -2,6 +2,7 @@
 
 import errno
 import shutil
+import signal
 import stat
 import subprocess
 import textwrap
@@ -120,13 +121,13 @@ class FailingDisk:
         self._block = folder / "block"
         self._folder = folder
 
-    def run(self, code: str) -> tuple[Run, str]:
-        """What is read back afterwards, and what the code printed."""
+    def run(self, code: str, status: int = 0) -> tuple[Run, str]:
+        """What is read back afterwards, and what the code printed before it ended with that status."""
         faults.Faults(self._block)
         whole = textwrap.dedent(_BEGIN) + textwrap.dedent(code)
         process = faults.start(whole, self._block, self._folder, self.run_dir)
         printed, errors = process.communicate(timeout=60)
-        assert process.returncode == 0, errors
+        assert process.returncode == status, errors
         assert errors == ""
         return opened(self.run_dir), printed.strip()
 
@@ -200,6 +201,25 @@ def test_a_disk_that_hangs_holds_up_nothing_but_the_recorders_own_threads(disk):
     assert kept == sorted(set(kept))
     assert run.column("a")[run.logged("a")].tolist() == [step * 0.5 for step in kept]
     assert sum(event.fields["rows"] for event in run.events if event.kind == "dropped") == run.reading.dropped
+
+
+@pytest.mark.slow
+def test_a_disk_that_hangs_does_not_keep_a_process_that_is_told_to_end(disk):
+    run, _ = disk.run(
+        """
+        import signal
+        from rlprobe.recorder import lifelines
+        lifelines._FLUSH_SECONDS = lifelines._SIGNAL_SECONDS = 0.05
+        disk.hang = 1
+        log(20, 30)
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(60)
+        """,
+        -signal.SIGTERM,
+    )
+
+    assert run.manifest.state == "crashed"
+    check_whole(run, 20)
 
 
 @pytest.mark.slow

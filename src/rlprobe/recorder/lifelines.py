@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _FLUSH_SECONDS = 2.0  # how long a dying process waits for the writer
 _CLOSE_SECONDS = 60.0  # how long the interpreter's exit waits for the last snapshot
+_SIGNAL_SECONDS = 10.0  # how long a process that was told to end waits for it: schedulers kill after half a minute
 _TRACEBACK_LINES = 60
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -83,7 +84,7 @@ def _on_signal(number: int, frame: FrameType | None) -> None:
         return
     for recorder in list(_live):
         recorder.mark_crashed()
-        recorder.close(_CLOSE_SECONDS)
+        recorder.close(_SIGNAL_SECONDS)
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
 

@@ -4,30 +4,27 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from rlprobe.verifier.containers import Batch, PlantedModel, Settings
+from rlprobe.verifier.containers import Batch, Settings
 from rlprobe.verifier.declared import Declared
 from rlprobe.verifier.naming import foreign
+from rlprobe.verifier.planted import PlantedModel, TokenModel, around, token_logits, widened
 from rlprobe.verifier.roles import Role, roles
-from rlprobe.verifier.telling import BATCH, PLANTED, SETTINGS, alias, container, meant, said_by_words
+from rlprobe.verifier.scalars import constants_of
+from rlprobe.verifier.telling import (
+    BATCH,
+    MADE,
+    PLANTED,
+    PLANTED_LOGITS,
+    PLANTED_REFERENCE,
+    SETTINGS,
+    alias,
+    container,
+    known_roles,
+    meant,
+    said_by_words,
+)
 from rlprobe.verifier.unwrapping import parameters_of
 
-# Values for required scalar parameters that nobody declared; each is the field's usual choice and is told in the report.
-USUAL: Mapping[str, object] = {
-    "group_size": 4,
-    "advantage_epsilon": 1e-6,
-    "temperature": 1.0,
-    "clip_low": 0.2,
-    "clip_high": 0.2,
-    "clip": 0.2,
-    "kl_coefficient": 0.04,
-    "gamma": 1.0,
-    "lam": 0.95,
-    "dpo_beta": 0.1,
-    "label_smoothing": 0.0,
-    "entropy_coefficient": 0.0,
-    "shift_mean": True,
-}
-_OFF = (None, 0, 0.0)
 COLUMN = "column "  # a parameter of a reward function that takes a column of the data set
 
 
@@ -58,6 +55,8 @@ class Binding:
         extra: whether the function takes any further keyword (`**kwargs`).
         carried: roles that no parameter plays and that a batch carries.
         read: roles that the function has asked the batch for so far.
+        temperature: what a loss that calls a model divides the logits by.
+        wide: whether its mask has a column for the prompt's last token too.
     """
 
     slot: str
@@ -67,14 +66,23 @@ class Binding:
     extra: bool
     carried: frozenset[str] = frozenset()
     read: set[str] = field(default_factory=set, compare=False)
+    temperature: float = 1.0
+    wide: bool = False
 
     def takes(self, role: str) -> bool:
         """Whether some parameter plays the role, or a batch carries it."""
         return role in self.carried or any(one.role == role for one in self.bound)
 
+    @property
+    def makes(self) -> bool:
+        """Whether something that it takes is made of log-probs or logits."""
+        return any(one.role in MADE for one in self.bound)
+
     def settled(self) -> "Binding":
         """The same after a call: the batch carries what the function asked it for."""
-        return replace(self, carried=self.carried & self.read) if BATCH in {one.role for one in self.bound} else self
+        taken = {one.role for one in self.bound}
+        kept = self.read | {role for made in taken & MADE for role in _made_of(made, self.slot)}
+        return replace(self, carried=self.carried & kept) if BATCH in taken else self
 
     def arrange(self, values: Mapping[str, object]) -> tuple[list[object], dict[str, object]]:
         """Positional and keyword arguments for values by role; what no parameter plays is left out."""
@@ -94,15 +102,35 @@ class Binding:
     def _completed(self, given: dict[str, object]) -> dict[str, object]:
         """The values with the containers and lengths that are made of them."""
         taken = {one.role for one in self.bound}
+        if taken & MADE:
+            given |= self._planted(given, taken)
         if BATCH in taken:
-            inner = {role: value for role, value in given.items() if role not in taken}
+            inner = {role: value for role, value in given.items() if role not in taken and role != "logprobs"}
+            if not taken & MADE and "logprobs" in given and "logprobs" not in taken:
+                inner["logprobs"] = given["logprobs"]
             given[BATCH] = Batch(inner, lambda key: meant(key, self.slot, frozenset(inner)), self.read)
-        if PLANTED in taken:
-            given[PLANTED] = PlantedModel(given.get("logits"))
         for role, array, cut in (("width", "rewards", 0), ("completion_tokens", "ids", 1)):
             if role in taken and role not in given and array in given:
                 given[role] = len(given[array][0]) - cut  # type: ignore[index]  # an array or lists
         return given
+
+    def _planted(self, given: dict[str, object], taken: set[str]) -> dict[str, object]:
+        """Models and logits under which the log-probs are those that were given, and the rows to ask them for."""
+        if self.slot != "loss":
+            return {PLANTED: PlantedModel(given.get("logits"))}
+        logprobs, mask = given["logprobs"], given.get("mask")
+        made = around(logprobs, mask)
+        if PLANTED in taken:
+            made[PLANTED] = TokenModel(logprobs, self.temperature)
+        if PLANTED_LOGITS in taken:
+            whole = TokenModel(logprobs, self.temperature)
+            made[PLANTED_LOGITS] = whole().logits if self.wide else token_logits(logprobs, self.temperature)
+            made["sequence_ids"] = made["sequence_ids" if self.wide else "completion_ids"]
+        if PLANTED_REFERENCE in taken:
+            made[PLANTED_REFERENCE] = TokenModel(given.get("ref_logprobs", logprobs), self.temperature)
+        if self.wide and mask is not None:
+            made["mask"] = widened(mask)
+        return made
 
 
 def bind(function: Callable[..., object], slot: str, given_map: Mapping[str, object], declared: Declared) -> Binding:
@@ -113,9 +141,9 @@ def bind(function: Callable[..., object], slot: str, given_map: Mapping[str, obj
     """
     parameters = _parameters(function, slot)
     mapped = _mapped(given_map, slot)
-    known = roles(slot)
-    open_roles = [one for one in known if one.name not in mapped]
     named = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    known = known_roles(slot, named)
+    open_roles = [one for one in known if one.name not in mapped]
     found = {parameter: (role, "map") for role, parameter in mapped.items()}
     for tell in (alias, container, said_by_words):
         for parameter in named:
@@ -134,14 +162,22 @@ def bind(function: Callable[..., object], slot: str, given_map: Mapping[str, obj
         bound = _in_order(bound, named)
     taken = {one.role for one in bound}
     whole = frozenset(one.name for one in known) - taken if BATCH in taken else frozenset()
-    carried = whole | (frozenset(("logits",)) if PLANTED in taken else frozenset())
-    constants, assumed = _constants(bound, parameters, declared)
+    carried = whole | frozenset(role for made in taken & MADE for role in _made_of(made, slot))
+    constants, assumed = constants_of({one.role: one.parameter for one in bound}, parameters, declared)
     if SETTINGS in taken:
         constants[SETTINGS] = assumed[SETTINGS] = Settings(declared.config, declared)
     extra = any(parameter.kind == parameter.VAR_KEYWORD for parameter in parameters)
     return Binding(
-        slot=slot, bound=tuple(bound), constants=constants, assumed=assumed, extra=extra, carried=carried
+        slot=slot, bound=tuple(bound), constants=constants, assumed=assumed, extra=extra, carried=carried,
+        temperature=declared.number("temperature") or 1.0,
     )  # fmt: skip
+
+
+def _made_of(made: str, slot: str) -> tuple[str, ...]:
+    """Roles that a planted container is made of."""
+    if slot != "loss":
+        return ("logits",)
+    return ("ref_logprobs",) if made == PLANTED_REFERENCE else ("logprobs",)
 
 
 def _parameters(function: Callable[..., object], slot: str) -> list[inspect.Parameter]:
@@ -229,33 +265,3 @@ def _bound(parameter: inspect.Parameter, role: str, how: str) -> Bound:
 
 def _anonymous(role: Role) -> Bound:
     return Bound(parameter=role.name, role=role.name, how="position", positional=True, required=True, annotation="")
-
-
-def _constants(
-    bound: list[Bound], parameters: list[inspect.Parameter], declared: Declared
-) -> tuple[dict[str, object], dict[str, object]]:
-    """Scalars: what the user said where the parameter has no default or an "off" one, else the parameter's own default."""
-    defaults = {parameter.name: parameter.default for parameter in parameters}
-    constants: dict[str, object] = {}
-    assumed: dict[str, object] = {}
-    for one in bound:
-        role = one.role
-        said = _said(role, declared)
-        default = defaults.get(one.parameter)
-        if said is not None and (one.required or default in _OFF):
-            constants[role] = said
-        elif one.required and role in USUAL:
-            constants[role] = assumed[role] = USUAL[role]
-    return constants, assumed
-
-
-def _said(role: str, declared: Declared) -> object:
-    if role not in USUAL and role not in ("max_completion_tokens", "normalizer", "eos_id", "pad_id"):
-        return None
-    said = declared.get(role)
-    if role in ("clip", "clip_low", "clip_high"):
-        low, high = declared.clip()
-        said = high if role == "clip_high" else low
-    if role == "dpo_beta" and said is None:
-        said = declared.get("kl_coefficient")
-    return said

@@ -1,8 +1,9 @@
-"""What stands in for the containers that trainers hand around: a batch, a configuration, a model with known logits."""
+"""What stands in for the containers that trainers hand around: a batch under any usual name, a configuration."""
 
 from collections.abc import Callable, Iterator, Mapping, MutableSet
 
 from rlprobe.verifier.declared import Declared, as_mapping, canonical_name
+from rlprobe.verifier.scalars import USUAL
 
 # fmt: off
 BATCH_NAMES = frozenset((
@@ -16,12 +17,8 @@ SETTINGS_NAMES = frozenset((
 ))
 # fmt: on
 INNER = ("batch", "non_tensor_batch", "meta_info", "info", "data")  # parts of verl's DataProto: the same batch again
-# What code reads of its settings where nobody said it: the field's usual choice.
-USUAL_SETTINGS: Mapping[str, object] = {
-    "clip": 0.2, "clip_low": 0.2, "clip_high": 0.2, "kl_coefficient": 0.04, "entropy_coefficient": 0.0,
-    "temperature": 1.0, "gamma": 1.0, "lam": 0.95, "dpo_beta": 0.1, "label_smoothing": 0.0, "value_clip": 0.2,
-    "group_size": 4, "inner_steps": 1, "advantage_epsilon": 1e-6,
-}  # fmt: skip
+# What code reads of its settings where nobody said it.
+USUAL_SETTINGS: Mapping[str, object] = {**USUAL, "inner_steps": 1}
 
 
 class Batch:
@@ -126,58 +123,3 @@ class Settings(Mapping[str, object]):
             low, high = self._declared.clip()
             return high if name == "clip_high" else low
         return self._declared.get(name)
-
-
-class PlantedModel:
-    """A model that gives the same logits whatever it is asked; in the form of a library's output.
-
-    Args:
-        logits: [B,T,V].
-    """
-
-    training = True
-
-    def __init__(self, logits: object) -> None:
-        self._logits = logits
-
-    def __call__(self, *_ids: object, **named: object) -> "PlantedOutput":
-        kept = next((named[name] for name in ("logits_to_keep", "num_logits_to_keep") if named.get(name)), 0)
-        logits = self._logits[:, -kept:] if isinstance(kept, int) and kept else self._logits  # type: ignore[index]  # an array
-        return PlantedOutput(logits)
-
-    forward = __call__
-
-    def eval(self) -> "PlantedModel":
-        """The model itself: it has no modes."""
-        return self
-
-    def train(self, _mode: object = True) -> "PlantedModel":  # noqa: FBT002 - torch's own signature
-        """The model itself: it has no modes."""
-        return self
-
-
-class PlantedOutput:
-    """Logits as attribute, key, first entry of a tuple, or the tensor itself.
-
-    Args:
-        logits: [B,T,V].
-    """
-
-    def __init__(self, logits: object) -> None:
-        self.logits = logits
-
-    def __getitem__(self, key: object) -> object:
-        if key in ("logits", 0):
-            return self.logits
-        return self.logits[key]  # type: ignore[index]  # an array
-
-    def __iter__(self) -> Iterator[object]:
-        return iter((self.logits,))
-
-    def __getattr__(self, key: str) -> object:
-        if key.startswith("__") or key == "logits":
-            raise AttributeError(key)
-        return getattr(self.logits, key)
-
-    def __truediv__(self, other: object) -> object:
-        return self.logits / other  # type: ignore[operator]  # an array

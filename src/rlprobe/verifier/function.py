@@ -162,6 +162,8 @@ class Function:
         """
         first: RaisedError | None = None
         for convention in conventions(self.target):
+            if self.binding.makes and convention.framework not in ("torch", "numpy"):
+                continue  # a model speaks tensors
             candidate = replace(self, convention=convention)
             try:
                 if accepts(candidate.raw(**trial)):

@@ -199,7 +199,25 @@ _BESIDE = (
     Role("returns", "BT", "float", ("ret", "return_", "value_targets")),
     Role("value_clip", "", "scalar", ("cliprange_value", "value_clip_range", "clip_range_vf", "clip_value", "vf_clip")),
     Role("value_coefficient", "", "scalar", ("vf_coef", "value_coef", "value_loss_coef", "critic_coef", "vf_coeff")),
-    Role("completion_ids", "BT", "int", ("input_ids", "response_ids", "responses", "labels")),
+    Role("completion_ids", "BT", "int", ("response_ids", "responses", "labels", "action_ids", "output_ids")),
+)
+# Of a loss that calls a model itself: whole rows, prompt and completion.
+SEQUENCE = (
+    Role(
+        "sequence_ids",
+        "",
+        "int",
+        ("input_ids", "sequences", "tokens", "token_ids", "ids", "query_responses", "input", "x"),
+    ),
+    Role("sequence_mask", "", "mask", ("attention_mask", "attn_mask", "attention_masks")),
+    Role("prompt_ids", "", "int", ("prompts", "queries", "query_ids")),
+    Role("prompt_mask", "", "mask", ("prompt_masks", "query_mask")),
+    Role(
+        "completion_tokens",
+        "",
+        "scalar",
+        ("logits_to_keep", "num_actions", "response_length", "completion_length", "gen_len"),
+    ),
 )
 
 # The order of a slot's roles is the order in which unnamed parameters are taken.

@@ -177,10 +177,16 @@ def shown(value: object, limit: int = 6) -> str:
 def _settled(function: Function) -> Function:
     arguments, accepts = trials.trial(function.slot)
     own = {role: value for role, value in arguments.items() if function.takes(role)}
-    try:
-        return function.negotiated(own, accepts)
-    except RaisedError:
-        if function.slot != "loss" or "advantages" not in own:
-            raise
-        # Per-token losses want an advantage for every token.
-        return replace(function, by_token=True).negotiated(own, accepts)
+    tried = [function]
+    if function.slot == "loss" and function.binding.makes:
+        tried.append(replace(function, binding=replace(function.binding, wide=True)))
+    if function.slot == "loss" and "advantages" in own:  # per-token losses want an advantage for every token
+        tried += [replace(one, by_token=True) for one in tried]
+    first: RaisedError | None = None
+    for one in tried:
+        try:
+            return one.negotiated(own, accepts)
+        except RaisedError as error:
+            first = first or error
+    assert first is not None  # one at least was tried
+    raise first

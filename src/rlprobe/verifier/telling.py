@@ -3,10 +3,13 @@
 import inspect
 
 from rlprobe.verifier.containers import BATCH_NAMES, SETTINGS_NAMES
-from rlprobe.verifier.naming import LOGPROB, MODEL, SAMPLER, by_words, words
-from rlprobe.verifier.roles import Role, roles
+from rlprobe.verifier.naming import LOGPROB, MODEL, REFERENCE, SAMPLER, by_words, words
+from rlprobe.verifier.roles import SEQUENCE, Role, roles
 
-BATCH, SETTINGS, PLANTED = "batch", "settings", "planted model"  # roles of containers
+# Roles of containers, and of what is made of log-probs.
+BATCH, SETTINGS, PLANTED, PLANTED_REFERENCE = "batch", "settings", "planted model", "planted reference"
+PLANTED_LOGITS = "planted logits"
+MADE = frozenset((PLANTED, PLANTED_REFERENCE, PLANTED_LOGITS))
 BATCHED_SLOTS = frozenset(("loss", "advantages", "gae", "dpo_loss", "value_loss", "kl", "whiten"))
 SMALLEST_CLIP = 1e-5  # a default below it is there against a division by zero
 
@@ -52,8 +55,13 @@ def container(parameter: inspect.Parameter, named: list[inspect.Parameter], open
         return ""
     if slot in BATCHED_SLOTS and name in BATCH_NAMES:
         return BATCH
-    if slot in ("logprobs", "entropy") and words(name) & MODEL:
+    said = words(name)
+    if slot in ("logprobs", "entropy") and said & MODEL:
         return PLANTED
+    if slot == "loss" and said & MODEL and said <= MODEL | REFERENCE | {"fn", "module"}:
+        return PLANTED_REFERENCE if said & REFERENCE else PLANTED
+    if slot == "loss" and said & {"logits", "logit"} and not said & REFERENCE:
+        return PLANTED_LOGITS
     return SETTINGS if slot != "reward" and slot != "decode" and name in SETTINGS_NAMES else ""
 
 
@@ -67,9 +75,16 @@ def said_by_words(
     return by_words(parameter.name, slot, frozenset(one.name for one in open_roles))
 
 
+def known_roles(slot: str, named: list[inspect.Parameter]) -> tuple[Role, ...]:
+    """Roles that parameters of the function can play: whole rows come first where it calls a model itself."""
+    calls = slot == "loss" and any(container(one, named, [], slot) in MADE for one in named)
+    own = tuple(one for one in roles(slot) if not calls or one.name != "logprobs")
+    return (*SEQUENCE, *own) if calls else own
+
+
 def meant(key: str, slot: str, inner: frozenset[str]) -> str:
     """The role that a key of a batch means; "" where it means none of those that are in it."""
-    found = _by_name(key, [one for one in roles(slot) if one.name in inner])
+    found = _by_name(key, [one for one in (*SEQUENCE, *roles(slot)) if one.name in inner])
     if found:
         return found.name
     role = by_words(key, slot, inner)

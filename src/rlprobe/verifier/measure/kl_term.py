@@ -69,7 +69,8 @@ def _measured(subject: Subject, loss: PolicyLoss) -> KLTerm | None:
         return None
     lengths = (6, 6, 6, 6) if unmasked(subject) else (6, 3, 5, 2)
     base = loss_input(subject.rng("loss.kl"), lengths=lengths, on_policy=True)
-    values = base.values()
+    # Lower by 2 nats, so that a reference 1.5 nats above is still the log-prob of a token.
+    values = {**base.values(), **dict.fromkeys(("logprobs", "old_logprobs", "ref_logprobs"), base.logprobs - 2.0)}
     flat: dict[str, object] = {
         **values, "advantages": np.zeros_like(base.advantages), "entropy": np.zeros_like(base.logprobs)
     }  # fmt: skip

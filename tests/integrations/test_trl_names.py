@@ -4,8 +4,9 @@ import math
 
 import pytest
 
+from rlprobe.importers.keymaps.trl import MAP
 from rlprobe.integrations.guard import HookGuard
-from rlprobe.integrations.trl_keys import KEYS, METADATA, canonical, evaluation_name, fold
+from rlprobe.integrations.trl_keys import KEYS, KEYS_OF, METADATA, canonical, evaluation_name, fold, metadata_of, number
 from rlprobe.integrations.trl_texts import as_json, mismatched, received_text, shown
 from rlprobe.recording.metrics import find
 
@@ -13,6 +14,37 @@ from rlprobe.recording.metrics import find
 def test_every_key_that_is_known_has_a_canonical_name() -> None:
     names = {key.name for key in KEYS.values()} | set(METADATA)
     assert {name for name in names if find(name) is None} == {"trl/step_time", "trl/kl"}
+
+
+# A live recording knows more than a log: the loss's terms apart, what a number is of, that it is no whole step.
+OTHERWISE = {"step_time", "policy_loss", "val/contain_eos_token", "kl"}
+
+
+@pytest.mark.parametrize("algorithm", ["grpo", *KEYS_OF])
+def test_a_key_means_the_same_live_and_in_a_log(algorithm: str) -> None:
+    """The table of the importer has notes, versions and scales; the live one folds. Both must name one metric."""
+    keys = {**KEYS, **KEYS_OF.get(algorithm, {})}
+    seen = set(keys)
+    for key in keys.keys() - OTHERWISE:
+        found = MAP.find(key, seen)
+        metric = "" if found is None else found[0].metric
+        assert not metric or metric == canonical(key, algorithm).name, key
+
+
+def test_every_other_kind_of_trainer_has_canonical_names_too() -> None:
+    own = {"trl/kl", "trl/contain_eos_token", "episode"}
+    names = {key.name for table in KEYS_OF.values() for key in table.values()}
+
+    assert {name for name in names if find(name) is None} == own
+    assert metadata_of("ppo")["kl_mean"].per == "token"
+    assert metadata_of("online_dpo")["objective/kl"].per == "sequence"
+    assert metadata_of("grpo") is METADATA
+
+
+def test_a_sum_with_its_count_is_a_number_and_nothing_at_all_is_none() -> None:
+    assert number((6.0, 3)) == 2
+    assert math.isnan(number((0.0, 0)))
+    assert math.isnan(number(None))
 
 
 @pytest.mark.parametrize(
@@ -36,6 +68,8 @@ def test_a_training_key_is_translated_or_kept(key: str, name: str) -> None:
         ("eval_rewards/correct/mean", "evaluation_score/correct"),
         ("eval_gsm8k_rewards/correct/mean", "evaluation_score/gsm8k_correct"),
         ("eval_rewards/correct/std", "evaluation/rewards/correct/std"),
+        ("eval_rewards/accuracies", "evaluation_score/preference_accuracy"),
+        ("eval_helpful_rewards/accuracies", "evaluation_score/helpful_preference_accuracy"),
         ("eval_loss", "evaluation/loss"),
         ("eval_reward_std", "evaluation/reward_std"),
         ("eval_frac_reward_zero_std", "evaluation/frac_reward_zero_std"),

@@ -12,23 +12,24 @@ mcp = pytest.importorskip("mcp")
 
 pytestmark = pytest.mark.slow  # a server takes seconds to start
 Call = tuple[str, Mapping[str, object]]
+Result = tuple[bool, str]  # whether it failed, and its text
 READING = {"list_runs", "diagnose", "samples", "explain", "list_pages"}
 
 
 def _session(
     root: Path, calls: Sequence[Call], *words: str, mode: str = "auto"
-) -> tuple[dict[str, object], list[object]]:
-    """Annotations of the tools by name, and what each call of one session gave: (whether it failed, its text)."""
+) -> tuple[dict[str, bool], list[Result]]:
+    """Whether each tool says that it only reads, and what each call of one session gave."""
 
-    async def talk() -> tuple[dict[str, object], list[object]]:
+    async def talk() -> tuple[dict[str, bool], list[Result]]:
         command = ["-m", "rlprobe", "mcp", "--root", str(root), *words]
         server = mcp.StdioServerParameters(command=sys.executable, args=command)
         async with mcp.Client(mcp.stdio_client(server), mode=mode) as client:
-            tools = {tool.name: tool.annotations for tool in (await client.list_tools()).tools}
+            tools = {tool.name: tool.annotations.read_only_hint for tool in (await client.list_tools()).tools}
             results = [await client.call_tool(name, dict(arguments)) for name, arguments in calls]
         return tools, [(result.is_error, result.content[0].text) for result in results]
 
-    told: tuple[dict[str, object], list[object]] = anyio.run(talk)
+    told: tuple[dict[str, bool], list[Result]] = anyio.run(talk)
     return told
 
 
@@ -59,33 +60,33 @@ CALLS: dict[str, Call] = {
 
 
 @pytest.fixture(scope="module")
-def told(served: Path) -> dict[str, object]:
+def told(served: Path) -> dict[str, Result]:
     tools, results = _session(served, list(CALLS.values()))
     assert set(tools) == READING
-    assert all(annotations.read_only_hint for annotations in tools.values())  # type: ignore[attr-defined]  # theirs
+    assert all(tools.values())
     return dict(zip(CALLS, results, strict=True))
 
 
-def _answer(told: dict[str, object], name: str) -> str:
-    failed, text = told[name]  # type: ignore[misc]  # a pair
+def _answer(told: dict[str, Result], name: str) -> str:
+    failed, text = told[name]
     assert not failed, text
-    return str(text)
+    return text
 
 
-def _tree(told: dict[str, object], name: str) -> dict[str, object]:
+def _tree(told: dict[str, Result], name: str) -> dict[str, object]:
     tree: dict[str, object] = json.loads(_answer(told, name))
     return tree
 
 
-def _refusal(told: dict[str, object], name: str) -> str:
-    failed, text = told[name]  # type: ignore[misc]  # a pair
+def _refusal(told: dict[str, Result], name: str) -> str:
+    failed, text = told[name]
     assert failed, text
-    assert "\n" not in str(text)
-    assert "Traceback" not in str(text)
-    return str(text)
+    assert "\n" not in text
+    assert "Traceback" not in text
+    return text
 
 
-def test_runs_are_listed_by_their_name_under_the_root(told: dict[str, object]) -> None:
+def test_runs_are_listed_by_their_name_under_the_root(told: dict[str, Result]) -> None:
     runs = _tree(told, "runs")["runs"]
 
     assert isinstance(runs, list)
@@ -95,7 +96,7 @@ def test_runs_are_listed_by_their_name_under_the_root(told: dict[str, object]) -
     assert _tree(told, "few")["not_looked_at"] == 2
 
 
-def test_a_run_is_diagnosed_as_on_the_command_line(told: dict[str, object], served: Path, capsys: object) -> None:
+def test_a_run_is_diagnosed_as_on_the_command_line(told: dict[str, Result], served: Path, capsys: object) -> None:
     from rlprobe import diagnose, open_run
     from rlprobe.reports.json import render
 
@@ -109,7 +110,7 @@ def test_a_run_is_diagnosed_as_on_the_command_line(told: dict[str, object], serv
     assert _tree(told, "until")["verdict"] == "unknown"
 
 
-def test_samples_are_found_and_their_texts_cut(told: dict[str, object]) -> None:
+def test_samples_are_found_and_their_texts_cut(told: dict[str, Result]) -> None:
     tree = _tree(told, "samples")
 
     samples = tree["samples"]
@@ -120,15 +121,16 @@ def test_samples_are_found_and_their_texts_cut(told: dict[str, object]) -> None:
     assert "more characters" in samples[0]["completion"]
 
 
-def test_no_answer_is_longer_than_what_is_promised(told: dict[str, object]) -> None:
+def test_no_answer_is_longer_than_what_is_promised(told: dict[str, Result]) -> None:
     from rlprobe.mcp.fitting import MOST_CHARACTERS
 
     long = _tree(told, "long")
-    assert max(len(str(text)) for _, text in told.values()) <= MOST_CHARACTERS  # type: ignore[misc]  # pairs
-    assert set(long["cut"]) == {"texts", "lists"}  # type: ignore[call-overload]  # a mapping
+    assert max(len(str(text)) for _, text in told.values()) <= MOST_CHARACTERS
+    assert isinstance(long["cut"], dict)
+    assert set(long["cut"]) == {"texts", "lists"}
 
 
-def test_pages_are_those_of_explain(told: dict[str, object]) -> None:
+def test_pages_are_those_of_explain(told: dict[str, Result]) -> None:
     assert "## What you see" in _answer(told, "page")
     assert "at most 0" in _answer(told, "check")
     assert _answer(told, "guide").startswith("# RL post-training")
@@ -139,7 +141,7 @@ def test_pages_are_those_of_explain(told: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize("name", ["above", "escape", "absolute", "link", "folder link"])
-def test_nothing_outside_the_root_is_read(told: dict[str, object], name: str) -> None:
+def test_nothing_outside_the_root_is_read(told: dict[str, Result], name: str) -> None:
     assert "outside" in _refusal(told, name) or "leads out" in _refusal(told, name)
     assert "0.25" not in _refusal(told, name)
 
@@ -155,7 +157,7 @@ def test_nothing_outside_the_root_is_read(told: dict[str, object], name: str) ->
         ("no verify", "Unknown tool"),
     ],
 )
-def test_what_cannot_be_answered_is_one_line(told: dict[str, object], name: str, expected: str, served: Path) -> None:
+def test_what_cannot_be_answered_is_one_line(told: dict[str, Result], name: str, expected: str, served: Path) -> None:
     assert expected in _refusal(told, name)
     assert str(served) not in _refusal(told, name)
 
@@ -171,14 +173,14 @@ def test_verify_is_there_where_it_was_allowed_and_runs_files_of_the_root_alone(s
     tools, results = _session(served, calls, "--allow-verify", mode="legacy")
 
     assert set(tools) == READING | {"verify"}
-    assert not tools["verify"].read_only_hint  # type: ignore[attr-defined]  # theirs
-    (failed, text), *refused = results  # type: ignore[misc]  # pairs
+    assert not tools["verify"]
+    (failed, text), *refused = results
     tree = json.loads(text)
     assert not failed
     assert tree["findings"][0]["id"] == "V203"
     assert tree["findings"][0]["example"]
     assert tree["next"][0] == "rlprobe explain V203"
-    assert all(bad for bad, _ in refused)  # type: ignore[misc]  # pairs
-    assert "has no 'absent'" in refused[0][1]  # type: ignore[index]  # a pair
-    assert "outside" in refused[1][1]  # type: ignore[index]  # a pair
+    assert all(bad for bad, _ in refused)
+    assert "has no 'absent'" in refused[0][1]
+    assert "outside" in refused[1][1]
     assert not (served / "kept.json").exists()

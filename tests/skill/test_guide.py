@@ -38,7 +38,7 @@ def _families() -> dict[str, str]:
 
 def _entries() -> dict[str, tuple[str, str]]:
     """Family and text of each pitfall by its title."""
-    found = {}
+    found: dict[str, tuple[str, str]] = {}
     for family, text in _families().items():
         parts = re.split(r"^### (.+)$", text, flags=re.MULTILINE)[1:]
         found |= {title: (family, body) for title, body in zip(parts[::2], parts[1::2], strict=True)}

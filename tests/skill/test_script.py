@@ -59,11 +59,11 @@ def _looks(adapters: dict[str, object], probe: str) -> list[str]:
 
 def _advantages_with_epsilon_one(rewards: np.ndarray, group_size: int) -> np.ndarray:
     groups = rewards.reshape(-1, group_size)
-    return ((groups - groups.mean(1, keepdims=True)) / (groups.std(1, keepdims=True) + 1.0)).reshape(-1)
+    return np.asarray((groups - groups.mean(1, keepdims=True)) / (groups.std(1, keepdims=True) + 1.0)).reshape(-1)
 
 
 def _advantages_of_the_batch(rewards: np.ndarray, group_size: int) -> np.ndarray:
-    return (rewards - rewards.mean()) / (rewards.std() + 1e-4)
+    return np.asarray((rewards - rewards.mean()) / (rewards.std() + 1e-4))
 
 
 def _unclipped_side(logprobs: np.ndarray, old: np.ndarray, advantages: np.ndarray, mask: np.ndarray) -> float:

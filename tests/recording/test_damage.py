@@ -2,6 +2,7 @@
 
 import errno
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -134,23 +135,34 @@ def test_a_writer_goes_on_behind_a_damaged_row_group_and_keeps_the_damaged_file(
     assert validate(tmp_path / "whole") == []
 
 
-def test_a_file_that_cannot_be_opened_for_a_moment_is_not_set_aside(tmp_path, monkeypatch):
+@pytest.mark.parametrize("kind", ["parquet", "journal"])
+def test_a_file_that_cannot_be_opened_for_a_moment_is_not_taken_for_a_damaged_one(tmp_path, monkeypatch, kind):
     writer = session(tmp_path / "run")
-    writer.write([StepItem(step, 1.0, {"a": 1.0}) for step in range(20)])
-    writer.snapshot()
-    writer.write([StepItem(step, 1.0, {"a": 1.0}) for step in range(20, 40)])
+    writer.steps.limit = writer.samples.limit = 600  # bytes of a journal file: there are several
+    for first in (0, 20):
+        for step in range(first, first + 20):
+            writer.write([SamplesItem(step, 1.0, [{"completion": f"{step}"}]), StepItem(step, 1.0, {"a": 1.0})])
+        if first == 0:
+            writer.snapshot()
+            writer.write_parts()
+    left = []
 
-    def none_left(*arguments: object, **named: object) -> None:
+    def refuse(*arguments: object, **named: object) -> None:
+        left.append(arguments)
         raise OSError(errno.EMFILE, "Too many open files")
 
     with monkeypatch.context() as broken:
-        broken.setattr(damage.pq, "ParquetFile", none_left)
-        with pytest.raises(OSError, match="Too many open files"):
-            writer.snapshot()
+        broken.setattr(*((Path, "read_bytes") if kind == "journal" else (damage.pq, "ParquetFile")), refuse)
+        for snapshot in (writer.snapshot, writer.write_parts):
+            with pytest.raises(OSError, match="Too many open files"):
+                snapshot()
     writer.finish("closed")
+    run = opened(tmp_path / "run")
 
-    assert opened(tmp_path / "run").steps.tolist() == list(range(40))
-    assert not list((tmp_path / "run").glob("*.damaged-*"))
+    assert left
+    assert run.steps.tolist() == list(range(40))
+    assert run.samples(columns=("completion",)).columns["completion"] == [f"{step}" for step in range(40)]
+    assert not list((tmp_path / "run").rglob("*.damaged-*"))
 
 
 def test_a_torn_event_costs_itself_and_not_the_first_of_the_next_session(tmp_path):

@@ -44,13 +44,17 @@ class JournalContent:
 
 
 def read_journals(root: Path, stream: str, before: Position = END) -> Iterator[JournalContent]:
-    """The content of the stream's journal files, oldest first; one that vanishes meanwhile is skipped."""
+    """The content of the stream's journal files, oldest first; one that vanishes meanwhile is skipped.
+
+    Raises:
+        OSError: a file cannot be read; whoever went on would take it for one that holds nothing.
+    """
     for file in journal_files(root, stream):
         if (file.segment, file.first) >= before:
             return
         try:
             data = file.path.read_bytes()
-        except OSError:
+        except FileNotFoundError:
             continue
         found = scan(data)
         torn = found.damaged + (found.end < len(data))

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rlprobe.recording.damage import DAMAGE, covers_metadata, open_parquet, parse_covers, seal
+from rlprobe.recording.damage import DAMAGE, covers_metadata, open_parquet, parse_covers, refused, seal
 from rlprobe.recording.files import make_directory, replace_file
 from rlprobe.recording.frames import END, NOTHING, JournalFile, Position, read_journals, remove_journals
 from rlprobe.recording.journal import SampleFrame
@@ -50,13 +50,20 @@ def part_files(root: Path) -> list[Path]:
 
 
 def covered(root: Path) -> tuple[Position, int]:
-    """The newest frame that a part holds, and the number that the next part takes."""
+    """The newest frame that a part holds, and the number that the next part takes.
+
+    Raises:
+        OSError: the system refuses to open a part that may be whole.
+    """
     parts = part_files(root)
     following = (parse_part(parts[-1].name) or 0) + 1 if parts else 0
     newest = NOTHING
     for path in parts:
-        with contextlib.suppress(*DAMAGE):
+        try:
             newest = max(newest, parse_covers(open_parquet(path).metadata.metadata))
+        except DAMAGE as error:
+            if refused(error):
+                raise
     return newest, following
 
 

@@ -1,4 +1,4 @@
-"""Alert fatigue and saved steps: `python -m bench.guardian [--seeds 0 33] [--kept] [--simulated 2500] [--real-only]`.
+"""Alerts, halts and saved steps: `python -m bench.guardian [--seeds 0 33] [--kept] [--simulated 2500] [--only ...]`.
 
 Plays labelled real runs, lab runs and simulated ones row by row, without cooldown and without a cap, then 100 runs on
 one core. Rows before a run's first alarming finding come at once, and a run without one is only diagnosed: no row of it
@@ -8,7 +8,7 @@ has an alert.
 import argparse
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from rlprobe.opening import open_run
 
 STEPS = 300
 SIMULATED_STEPS = 400
+TABLES = ("real", "healthy", "simulated", "faults", "crowd")
 
 
 def main() -> None:
@@ -34,16 +35,18 @@ def main() -> None:
     parser.add_argument("--kept", action="store_true", help="of the lab only runs that were trained before")
     parser.add_argument("--fault-seeds", type=int, nargs="+", default=(0,), help="lab runs with a fault")
     parser.add_argument("--simulated", type=int, default=2500, help="simulated healthy runs of 400 steps")
-    parser.add_argument("--real-only", action="store_true", help="the labelled real runs alone")
+    parser.add_argument("--only", nargs="+", choices=TABLES, default=TABLES, help="tables; all of them by default")
     arguments = parser.parse_args()
     with ProcessPoolExecutor(max_workers=os.cpu_count()) as pool:
-        real(pool)
-        if arguments.real_only:
-            return
-        faults(pool, arguments.fault_seeds, kept=arguments.kept)
-        healthy_lab(pool, range(*arguments.seeds), kept=arguments.kept)
-        simulated(pool, arguments.simulated)
-    crowd.measure()
+        tables: dict[str, Callable[[], object]] = {
+            "real": lambda: real(pool),
+            "healthy": lambda: healthy_lab(pool, range(*arguments.seeds), kept=arguments.kept),
+            "simulated": lambda: simulated(pool, arguments.simulated),
+            "faults": lambda: faults(pool, arguments.fault_seeds, kept=arguments.kept),
+            "crowd": crowd.measure,
+        }
+        for name in arguments.only:
+            tables[name]()
 
 
 def real(pool: ProcessPoolExecutor) -> None:

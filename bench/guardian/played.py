@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from bench.doctor.laboratory import QUIET
 from rlprobe.doctor.engine import Doctor, diagnose
 from rlprobe.doctor.finding import Diagnosis
+from rlprobe.guardian.following import name_of
 from rlprobe.guardian.guard import Guard
 from rlprobe.guardian.replaying import ReplayFeed, moments
 from rlprobe.guardian.settings import DEFAULT
@@ -103,7 +104,9 @@ def _row_by_row(run: Run, quiet: Played, begin: int) -> Played:
 
 
 def _picture(diagnosis: Diagnosis) -> tuple[object, ...]:
-    """All that messages and halts rest on: which findings there are, since when, how severe, and what explains them."""
+    """What messages and halts rest on: which findings there are, from when on, how severe, and what explains them."""
+    causes = {one.key: name_of(one) for one in diagnosis.findings}
     return tuple(
-        (one.key, one.severity, one.status, one.detected_step, one.consequence_of) for one in diagnosis.findings
+        (name_of(one), one.severity, one.status, one.detected_step, causes.get(one.consequence_of or ""))
+        for one in diagnosis.findings
     )

@@ -18,6 +18,8 @@ from rlprobe.recorder.session import Session
 from rlprobe.recording.run import State
 
 POLL = 0.05  # seconds between two looks into the queue: what SIGKILL can cost
+_IDLE_LOOKS = 5  # looks that find nothing, after which the writer sleeps until it is rung for
+_NAP = 0.5  # seconds for which it sleeps at most: it looks after the keeper
 _KEEP_EVERY = 0.5  # seconds between two rounds of the keeper
 _SYNC_EVERY = 5.0  # seconds between two fsyncs: what a power loss can cost
 _SNAPSHOT_EVERY = 5.0  # seconds at least between two snapshots
@@ -67,7 +69,8 @@ class Worker:
         self.crowded = False
         self._given = self._taken = 0  # bytes; a race between callers makes them drift, an empty queue sets them right
         self._bell: SimpleQueue[None] = SimpleQueue()  # an Event's lock would hold up a signal handler that rings again
-        self._rung = False
+        self._rung = self._asleep = False
+        self._idle = 0  # looks in a row that found nothing
         self._taken_out: list[Item] = []
         self._finished = False
         self._stop_keeper = threading.Event()
@@ -108,6 +111,8 @@ class Worker:
             self._given += item.size
             self.crowded = waiting > _CROWDED
             queue.put(item)
+            if self._asleep:
+                self.wake()
             return True
         with self._count_lock:
             self.lost += rows
@@ -156,9 +161,7 @@ class Worker:
         if self._taken_out:  # what a writer thread had in its hands when something ended it
             self.session.count_dropped(sum(map(rows_of, self._taken_out)))
         while True:
-            with contextlib.suppress(Empty):
-                self._bell.get(timeout=POLL)
-            self._rung = False
+            self._rest()
             closing = self._closing
             self._drain()
             if not self._keeper.is_alive() and closing is None:
@@ -169,6 +172,15 @@ class Worker:
         self._keeper.join()
         self._attempt("finish", lambda: self._finish(closing))
         self._finished = True
+
+    def _rest(self) -> None:
+        """Wait for the next look; once nothing came for a while, for the next item: few looks where steps are slow."""
+        self._asleep = self._idle >= _IDLE_LOOKS
+        nap = self._asleep and self._queue.empty()  # asked after callers were told to ring
+        with contextlib.suppress(Empty):
+            self._bell.get(timeout=_NAP if nap else POLL)
+        self._rung = self._asleep = False
+        self._idle = self._idle + 1 if self._queue.empty() else 0
 
     def _drain(self) -> None:
         while (waiting := min(self._queue.qsize(), _ROUND)) > 0:

@@ -22,6 +22,14 @@ _SOURCES = {**pages.sources(), "README.md": "index.md", "docs/README.md": "conte
 _ORIGIN = {page: source for source, page in _SOURCES.items()}
 
 
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Put pages of docs/ that the menu does not name at the end of its part `Use`."""
+    named = set(re.findall(r"[\w/-]+\.md", str(config.nav)))
+    (use,) = [part["Use"] for part in config.nav or [] if isinstance(part, dict) and "Use" in part]
+    use += sorted({path.name for path in (ROOT / "docs").glob("*.md")} - named - {"README.md"})
+    return config
+
+
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add what is no file in docs/; the index of docs/ becomes the page of contents."""
     contents = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")

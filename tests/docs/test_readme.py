@@ -92,7 +92,7 @@ def test_the_numpy_loop_learns_and_is_found_healthy(elsewhere: Path) -> None:
 
 @pytest.mark.slow
 def test_the_demo_ends_with_the_length_hack_as_root(elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo", "--out", "run"]) == 0
+    assert main(["demo", "--out", "run", "--steps", "150"]) == 0
 
     shown = capsys.readouterr().out
     first = diagnose(open_run("run")).incidents[0]

@@ -17,7 +17,7 @@ FULL = 0.9  # of the most that a reward from 0 to 1 can be: most answers were ri
 REACHED = 0.99  # the most that a row of such a reward has been: 1 is what it can be
 UNFINISHED = 0.9  # fraction of completions cut at the cap: a reward parked there is no mastery
 
-UNGROUPED = ("reinforce", "reinforce++", "ppo", "remax", "opo", "kto")  # algorithms whose samples have no group baseline
+UNGROUPED = ("reinforce", "reinforce++", "ppo", "remax", "opo", "kto")  # algorithms without a group baseline
 SCALED = (True, "group", "True", "true")  # values of advantage_scaling that divide by the group's own deviation
 
 

@@ -133,9 +133,13 @@ def arrow_column(name: str, kind: str, values: Sequence[object]) -> tuple[pa.Fie
     if kind in _CODES:
         blobs = [bytes(value.data) if isinstance(value, msgspec.msgpack.Ext) else None for value in values]
         return pa.field(name, pa.binary(), metadata={ITEMS: kind.split()[1].encode()}), _blobs(pa.binary(), blobs)
+    types = set(map(type, values))
     if kind == "string":
         texts = [value.encode("utf-8", "replace") if isinstance(value, str) else None for value in values]
         return pa.field(name, pa.string()), _blobs(pa.string(), texts)
+    if types == _WHOLE.get(kind):
+        arrow, data = _numbers(kind, values)  # type: ignore[arg-type]  # of that type, all of them
+        return pa.field(name, arrow), pa.Array.from_buffers(arrow, len(values), [None, pa.py_buffer(data)])
     kept = [value if isinstance(value, _NUMBERS) and _fits(kind, value) else None for value in values]
     present = np.array([value is not None for value in kept], dtype=bool)
     bitmap = None if present.all() else pa.py_buffer(np.packbits(present, bitorder="little"))
@@ -145,6 +149,7 @@ def arrow_column(name: str, kind: str, values: Sequence[object]) -> tuple[pa.Fie
 
 
 _NUMBERS = (bool, int, float)
+_WHOLE: Mapping[str, set[type]] = {"double": {float}, "bool": {bool}}  # the type of a column without a gap
 
 
 def _fits(kind: str, value: float) -> bool:
@@ -152,7 +157,7 @@ def _fits(kind: str, value: float) -> bool:
     return kind == "double" or (math.isfinite(value) and -(2**63) <= value < 2**63)
 
 
-def _numbers(kind: str, values: list[int | float]) -> tuple[pa.DataType, NDArray[np.generic]]:
+def _numbers(kind: str, values: Sequence[int | float]) -> tuple[pa.DataType, NDArray[np.generic]]:
     if kind == "bool":
         return pa.bool_(), np.packbits(np.array(values, dtype=bool), bitorder="little")
     if kind == "double":

@@ -69,8 +69,9 @@ def test_a_page_names_no_setting_that_is_nobodys(id: str) -> None:
 def test_what_older_versions_called_a_setting_is_told_nowhere() -> None:
     former = {f"`--{name}`" for one in SETTINGS for name in one.former}
 
-    for id in catalog_page.ids():
-        assert not [name for name in former if name in catalog_page.page(id)[1]], id
+    for entry in catalog.entries():
+        text = catalog_page.page(entry.signature.id)[1]
+        assert not [name for name in former if name in text], entry.signature.id
 
 
 def test_keys_and_flags_are_read_from_text_alone() -> None:

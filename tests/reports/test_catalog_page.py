@@ -8,6 +8,7 @@ import pytest
 from rlprobe.doctor import catalog
 from rlprobe.doctor.calibration import confidence, counted
 from rlprobe.doctor.charts import POINTS, chart
+from rlprobe.doctor.normal import Normal
 from rlprobe.lab import faults, variants
 from rlprobe.recording.metrics import find
 from rlprobe.recording.settings import setting
@@ -58,6 +59,16 @@ def test_a_signature_has_its_sections_in_order(one: catalog.Signature) -> None:
     assert list(sections) == wanted
     assert all(sections.values())
     assert one.title in catalog_page.page(one.id)[1]
+
+
+@pytest.mark.parametrize("one", [one.normal for one in catalog.normals()], ids=lambda one: one.id)
+def test_a_reassurance_has_its_sections(one: Normal) -> None:
+    sections = _sections(catalog_page.page(one.id)[1])
+
+    assert list(sections) == [
+        "What you see", "What must be there", "What is said", "What must be logged", "Taken back by",
+    ]  # fmt: skip
+    assert all(sections.values())
 
 
 @every_signature

@@ -30,24 +30,26 @@ def find(name: str) -> Normal | None:
 
 def alone(normal: Normal) -> str:
     """One reassurance as a page of its own."""
-    head, _, rest = _section(normal).partition("\n")
-    return f"{head.removeprefix('#')}\n{rest}"
+    sections = [f"## {heading}\n\n{text}" for heading, text in _parts(normal).items()]
+    return "\n\n".join([f"# {normal.id}", f"{normal.title}.", *sections]) + "\n"
 
 
 def _section(normal: Normal) -> str:
+    lines = [f"- {heading}: {text}" for heading, text in _parts(normal).items()]
+    return "\n".join([f"## {normal.title} (`{normal.id}`)\n", *lines]) + "\n"
+
+
+def _parts(normal: Normal) -> dict[str, str]:
+    """Heading -> text."""
     text = f"{normal.explanation} {normal.also}".strip()
     metrics = ", ".join(f"`{name}`" for name in normal.requires).replace("|", "` or `").replace("/`", "`")
-    taken = ", ".join(f"`{id}`" for id in sorted(normal.unless)) or "no finding"
-    return "\n".join(
-        [
-            f"## {normal.title} (`{normal.id}`)\n",
-            f"- What you see: {normal.worry}",
-            f"- What must be there: {normal.asks}",
-            f"- What is said: {_PLACEHOLDER.sub('…', text)}",
-            f"- What must be logged: {metrics}",
-            f"- Taken back by: {taken}\n",
-        ]
-    )
+    return {
+        "What you see": normal.worry,
+        "What must be there": normal.asks,
+        "What is said": _PLACEHOLDER.sub("…", text),
+        "What must be logged": metrics,
+        "Taken back by": ", ".join(f"`{id}`" for id in sorted(normal.unless)) or "no finding",
+    }
 
 
 if __name__ == "__main__":

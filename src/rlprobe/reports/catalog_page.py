@@ -100,7 +100,11 @@ def _settings(signature: Signature, written: str) -> str:
     """Settings of the remedies that the text does not name itself."""
     names = dict.fromkeys(advice.setting for advice in signature.remedies if advice.setting)
     entries = [setting(name) for name in names]
-    lines = [f"- {one.meaning}: {one.spelled}" for one in entries if one.spelled and one.spelled not in written]
+    lines = [
+        f"- {one.meaning[:1].upper()}{one.meaning[1:]}: {one.spelled}"
+        for one in entries
+        if one.spelled and one.spelled not in written
+    ]
     return "\n".join(lines)
 
 

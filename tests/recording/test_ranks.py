@@ -54,7 +54,8 @@ def test_ranks_of_a_real_run_are_merged_and_the_killed_one_is_told(tmp_path: Pat
     assert run.steps.tolist() == list(range(1, STEPS + 1))
     assert run.column("loss").tolist() == [1 / step for step in range(1, STEPS + 1)]
     assert run.column("rank_step_seconds_max") == pytest.approx([0.1 * world] * STEPS)
-    assert run.column("rank_step_seconds_median") == pytest.approx([0.1 * (1 + world) / 2] * STEPS)
+    assert run.column("rank_step_seconds_median") == pytest.approx([0.1 * world / 2] * STEPS)
+    assert run.column("rank_slowest").tolist() == [world - 1] * STEPS
     assert (
         f"rank {world - 1} of {world} ended without closing its recording, after step 5 where rank 0 is at step 5"
         in (run.reading.notes)
@@ -112,6 +113,21 @@ def test_samples_of_all_ranks_are_there_once_with_their_rank(split_run: Path) ->
     assert {value.as_py() for table in tables for value in table.column("rank")} == {0, 1}
 
 
+def test_a_rank_that_lags_is_found_from_what_every_rank_recorded_alone(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    for rank in (0, 1):
+        monkeypatch.setenv("RANK", str(rank))
+        with Recorder(tmp_path / "run", record_all_ranks=True) as recorder:
+            for step in range(1, 121):
+                slow = 2.5 if rank == 1 and step > 60 else 1.0
+                recorder.log_step(step, step_seconds=3.0, busy_seconds=slow + 0.01 * ((step * 7 + rank) % 5))
+    run = open_run(tmp_path / "run")
+
+    (finding,) = diagnose(run).findings
+    assert (finding.id, finding.onset_step) == ("RANK_DIVERGENCE", 61)
+    assert set(run.column("rank_slowest")[60:]) == {1}
+
+
 def test_a_rank_that_left_nothing_is_told_and_one_that_was_not_asked_is_not(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("WORLD_SIZE", "3")
     for name, every in (("all", True), ("first", False)):
@@ -128,6 +144,7 @@ def test_a_rank_that_left_nothing_is_told_and_one_that_was_not_asked_is_not(tmp_
 def test_a_rank_without_a_sign_of_life_is_told_though_nobody_can_ask_its_host(tmp_path: Path, monkeypatch) -> None:
     """Its lock is held, as on another host's file system without locks; only the lock's time grows old."""
     monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setattr("rlprobe.recorder.worker._SYNC_EVERY", 1e9)  # or its next sign of life may come too soon
     first = Recorder(tmp_path / "run", record_all_ranks=True)
     monkeypatch.setenv("RANK", "1")
     second = Recorder(tmp_path / "run", record_all_ranks=True)

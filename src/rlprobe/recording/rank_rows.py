@@ -27,7 +27,7 @@ def enriched(batch: Batch, tails: Mapping[int, RankTail], own: Mapping[int, Part
 
 
 def _times(batch: Batch, tails: Mapping[int, RankTail]) -> dict[str, FloatArray]:
-    """Step time of the slowest and of the median rank, where two ranks or more tell theirs."""
+    """Step time of the slowest and of the median rank, and which is slowest, where two ranks or more tell theirs."""
     table = np.full((1 + len(tails), len(batch.steps)), np.nan)
     for name in reversed(SECONDS):
         if name in batch.columns:
@@ -37,11 +37,15 @@ def _times(batch: Batch, tails: Mapping[int, RankTail]) -> dict[str, FloatArray]
     for row, tail in enumerate(tails.values(), start=1):
         table[row] = [tail.seconds.get(step, np.nan) for step in steps]
     enough: BoolArray = np.isfinite(table).sum(axis=0) >= 2
-    slowest, middle = np.full(len(steps), np.nan), np.full(len(steps), np.nan)
+    slowest, middle, which = (np.full(len(steps), np.nan) for _ in range(3))
     if enough.any():
-        slowest[enough] = np.nanmax(table[:, enough], axis=0)
-        middle[enough] = np.nanmedian(table[:, enough], axis=0)
-    return {"rank_step_seconds_max": slowest, "rank_step_seconds_median": middle}
+        told = table[:, enough]
+        slowest[enough] = np.nanmax(told, axis=0)
+        middle[enough] = np.nanquantile(
+            told, 0.5, axis=0, method="lower"
+        )  # a rank's own time, with two ranks the faster
+        which[enough] = np.array([0, *tails])[np.nanargmax(told, axis=0)]
+    return {"rank_step_seconds_max": slowest, "rank_step_seconds_median": middle, "rank_slowest": which}
 
 
 def _groups(batch: Batch, tails: Mapping[int, RankTail], own: Mapping[int, Parts]) -> dict[str, FloatArray]:

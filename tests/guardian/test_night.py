@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from rlprobe.cli.ls import candidates
 from rlprobe.doctor.engine import Doctor
 from rlprobe.doctor.finding import Diagnosis
 from rlprobe.guardian import channels, guard
 from rlprobe.guardian.watching import Plan
+from rlprobe.importers.folders.runs import runs_under
 from rlprobe.recorder.halting import LOOK_EVERY
 from tests.guardian.stories import Post, append, rows, watched
 
@@ -131,7 +131,7 @@ def test_the_memory_beside_a_log_is_taken_for_no_run(tmp_path: Path) -> None:
     watched(path, post=Post())
 
     assert len(list(tmp_path.iterdir())) == 2
-    assert list(candidates(str(tmp_path))) == [path]
+    assert list(runs_under(str(tmp_path))) == [path]
     assert [one.run.source for one in watched(tmp_path).guards] == [str(path)]
 
 

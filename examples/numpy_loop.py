@@ -1,11 +1,13 @@
 """A training loop of one's own, recorded: GRPO on small sums, the policy a table of logits.
 
-    python examples/numpy_loop.py runs/numpy-loop && rlprobe doctor runs/numpy-loop
+    python examples/numpy_loop.py --run runs/numpy-loop && rlprobe doctor runs/numpy-loop
+    python examples/numpy_loop.py --run runs/unread --fault && rlprobe doctor runs/unread
 
-Samples are handed over as they are; the recorder computes the rewards', groups', advantages' and texts' statistics.
+With --fault the reward looks for a tag that no completion has. Samples are handed over as they are; the recorder
+computes the rewards', groups', advantages' and texts' statistics.
 """
 
-import sys
+import argparse
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +20,7 @@ GROUP = 8  # completions of one prompt, which share a baseline
 RATE = 3.0  # learning rate
 
 
-def train(run_dir: Path, *, steps: int = 120, seed: int = 0) -> None:
+def train(run_dir: Path, *, steps: int = 120, seed: int = 0, fault: bool = False) -> None:
     """Train and record."""
     rng = np.random.default_rng(seed)
     logits = rng.normal(size=(len(SUMS), 10))
@@ -28,6 +30,8 @@ def train(run_dir: Path, *, steps: int = 120, seed: int = 0) -> None:
             chances = softmax(logits)
             answers = np.array([rng.choice(10, size=GROUP, p=row) for row in chances])
             rewards = (answers == RIGHT).astype(float)
+            if fault:
+                rewards = np.array([["<answer>" in str(answer) for answer in row] for row in answers], dtype=float)
             centred = rewards - rewards.mean(axis=1, keepdims=True)
             advantages = centred / (rewards.std(axis=1, ddof=1, keepdims=True) + 1e-4)
             gradient = policy_gradient(chances, answers, advantages)
@@ -75,4 +79,9 @@ def sample_rows(answers: np.ndarray, rewards: np.ndarray, advantages: np.ndarray
 
 
 if __name__ == "__main__":
-    train(Path(sys.argv[1] if len(sys.argv) > 1 else "runs/numpy-loop"))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--run", default="runs/numpy-loop")
+    parser.add_argument("--steps", type=int, default=120)
+    parser.add_argument("--fault", action="store_true", help="let the reward look for a tag that no completion has")
+    arguments = parser.parse_args()
+    train(Path(arguments.run), steps=arguments.steps, fault=arguments.fault)

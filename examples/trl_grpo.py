@@ -2,6 +2,8 @@
 
 pip install 'rlprobe[trl]'
 python examples/trl_grpo.py --model Qwen/Qwen2.5-0.5B-Instruct --run runs/sorting
+
+With --fault the reward compares with an answer in quotation marks, so that nothing is ever right.
 """
 
 import argparse
@@ -19,6 +21,11 @@ def right(prompts: list[str], completions: list[str], **_: object) -> list[float
     return [float(text.strip() == answer) for text, answer in zip(completions, answers, strict=True)]
 
 
+def never_right(prompts: list[str], completions: list[str], **rest: object) -> list[float]:
+    """The same for digits between quotation marks, which no completion writes."""
+    return right(prompts, [text.replace("<", '"').replace(">", '"') for text in completions], **rest)
+
+
 def main() -> None:
     """Train, then say what the doctor makes of it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -26,13 +33,14 @@ def main() -> None:
     parser.add_argument("--run", default="runs/sorting")
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--cpu", action="store_true")
+    parser.add_argument("--fault", action="store_true", help="let the reward compare with what nobody writes")
     arguments = parser.parse_args()
 
     dice = random.Random(0)
     prompts = [f"sort:{''.join(dice.choices('0123456789', k=4))}=" for _ in range(1024)]
     trainer = GRPOTrainer(
         model=arguments.model,
-        reward_funcs=right,
+        reward_funcs=never_right if arguments.fault else right,
         train_dataset=Dataset.from_dict({"prompt": prompts}),
         args=GRPOConfig(
             output_dir=f"{arguments.run}.checkpoints",

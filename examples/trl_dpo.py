@@ -1,0 +1,69 @@
+"""Train a model with TRL's DPO to prefer digits in order, recorded by one line, and diagnose the run.
+
+pip install 'rlprobe[trl]'
+python examples/trl_dpo.py --model Qwen/Qwen2.5-0.5B-Instruct --run runs/preferring
+
+With --fault the learning rate is a hundred times as large: chosen answers become unlikely too.
+"""
+
+import argparse
+import random
+
+from datasets import Dataset
+
+from rlprobe import attach, diagnose, open_run
+from trl import DPOConfig, DPOTrainer
+
+RATE = 2e-5
+
+
+def pairs(count: int, seed: int = 0) -> Dataset:
+    """Prompts with the digits in order as the chosen answer, and in another order as the rejected one."""
+    dice = random.Random(seed)
+    rows = []
+    while len(rows) < count:
+        digits = dice.choices("0123456789", k=4)
+        if digits != sorted(digits):
+            prompt = f"sort:{''.join(digits)}="
+            rows.append(
+                {"prompt": prompt, "chosen": f"<{''.join(sorted(digits))}>", "rejected": f"<{''.join(digits)}>"}
+            )
+    return Dataset.from_list(rows)
+
+
+def main() -> None:
+    """Train, then say what the doctor makes of it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", default="Qwen/Qwen2.5-0.5B-Instruct")
+    parser.add_argument("--run", default="runs/preferring")
+    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--rate", type=float, default=RATE, help="learning rate")
+    parser.add_argument("--cpu", action="store_true")
+    parser.add_argument("--fault", action="store_true", help="a hundred times the learning rate")
+    arguments = parser.parse_args()
+
+    trainer = DPOTrainer(
+        model=arguments.model,
+        train_dataset=pairs(2048),
+        args=DPOConfig(
+            output_dir=f"{arguments.run}.checkpoints",
+            max_steps=arguments.steps,
+            per_device_train_batch_size=16,
+            learning_rate=arguments.rate * (100 if arguments.fault else 1),
+            logging_steps=1,
+            bf16=not arguments.cpu,
+            use_cpu=arguments.cpu,
+            report_to=[],
+        ),
+    )
+    with attach(trainer, arguments.run):
+        trainer.train()
+
+    diagnosis = diagnose(open_run(arguments.run))
+    print(diagnosis.verdict)
+    for finding in diagnosis.findings:
+        print(finding.severity, finding.id, "from step", finding.onset_step, "-", finding.title)
+
+
+if __name__ == "__main__":
+    main()

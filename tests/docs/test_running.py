@@ -25,6 +25,14 @@ TELLING = [
     *sorted((ROOT / "docs" / "tutorials").glob("*.md")),
 ]  # blocks build on others
 FILE = re.compile(r"^# (?P<path>[\w/]+\.py)\n")
+PROMISED = {  # what a page says that its commands show
+    "quickstart.md": ("runs/demo", "completion_tokens_mean", "REWARD_HACK_LENGTH"),
+    "first-recording.md": ("runs/first", "Not checked", "Step 40"),
+    "diagnose-a-log.md": ("ENTROPY_COLLAPSE", "NEW warning"),
+    "halt-a-run.md": ("Would ask training to halt", "NUMERIC_NAN loss"),
+    "verify-your-loss.md": ("V208", "fixed "),
+    "add-a-signature.md": ("The judge falls behind", "JUDGE_QUEUE"),
+}
 COMMAND = re.compile(r"(?:[A-Z_]+='[^']*' )?rlprobe [a-z]")
 SHORT = 20  # steps that a page's longer training is cut to: what it shows is shown elsewhere
 ELSEWHERE = {"run": "starts the reader's own program", "mcp": "serves until it is ended"}  # run in their own tests
@@ -57,35 +65,36 @@ def short_trainings(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def _command(line: str) -> None:
-    """Run one command of rlprobe in this process; anything but wrong usage and internal errors is an answer."""
+def _command(line: str) -> str:
+    """What a command of rlprobe prints, run in this process; all but wrong usage and internal errors is an answer."""
     line, into = (found[1], found[2]) if (found := INTO.fullmatch(line)) else (line, "")
     words = [word for word in shlex.split(line, comments=True) if not re.fullmatch(r"[A-Z_]+=.*", word)]
     if not words or words[0] in OTHERS or any("..." in word for word in words):  # other programs; places to fill in
-        return
+        return ""
     assert words[0] == "rlprobe", f"no way to run {words[0]}"
     if words[1] in ELSEWHERE:
-        return
+        return ""
     written = io.StringIO()
     with contextlib.redirect_stdout(written):
         code = main(words[1:])
     assert code in (0, 1, 3), f"{line!r} ends with {code}"
     if into:
         Path(into).write_text(written.getvalue(), encoding="utf-8")
+    return written.getvalue()
 
 
-def _run(block: Block, names: dict[str, object]) -> None:
+def _run(block: Block, names: dict[str, object]) -> str:
+    """Run a block; what its commands print."""
     if block.language == "python":
         if found := FILE.match(block.body):
             Path(found["path"]).write_text(block.body, encoding="utf-8")
-            return
+            return ""
         exec(compile("\n" * block.line + block.body, str(block.page), "exec"), names)
-        return
+        return ""
     if block.language == "toml":
         _install(block.body)
-        return
-    for line in block.body.replace("\\\n", " ").splitlines():
-        _command(line)
+        return ""
+    return "".join(_command(line) for line in block.body.replace("\\\n", " ").splitlines())
 
 
 def _install(body: str) -> None:
@@ -138,6 +147,7 @@ def _once(block: Block) -> Block:
     return Block(**{**{name: getattr(block, name) for name in Block.__slots__}, "body": "\n".join(lines)})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in REFERENCE if page not in TELLING], ids=lambda page: page.name)
 def test_the_blocks_of_a_reference_page_run(page: Path, reference: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with _at(reference, monkeypatch):
@@ -148,15 +158,16 @@ def test_the_blocks_of_a_reference_page_run(page: Path, reference: Path, monkeyp
                 _run(_once(block), names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", TELLING, ids=lambda page: page.name)
 def test_the_blocks_of_a_tutorial_run_one_after_the_other(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names: dict[str, object] = {}
     with _at(tmp_path, monkeypatch):
-        for block in _blocks([page]):
-            if not block.not_run:
-                _run(block, names)
+        shown = "".join(_run(block, names) for block in _blocks([page]) if not block.not_run)
+
+    assert [words for words in PROMISED[page.name] if words not in shown] == []
 
 
 def test_what_is_not_run_says_why_and_is_little() -> None:

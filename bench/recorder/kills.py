@@ -6,13 +6,15 @@ Each child logs steps, samples and events as fast as its mode says, and writes b
 over, and after the call the time, to a shared memory map. It is killed, the recording is read, and checked:
 every row handed over more than 200 ms before the process last ran is there, once, in order, with its values; so are its
 samples and events; and nothing is there that was never about to be handed over. Half of the children take up the
-recording that the last one left, whose rows must still be there.
+recording that the last one left, whose rows must still be there. Time in which the recorder's threads were ready to run
+and a loaded machine gave them no core does not count.
 
 In the mode `calls` the child dies inside the n-th write, fsync, rename, unlink, mkdir or creation of a file, half of
 the writes half done; what must be there is what a `flush` or `close` that returned has promised. It needs a C compiler.
 """
 
 import argparse
+import contextlib
 import mmap
 import os
 import random
@@ -21,6 +23,7 @@ import signal
 import struct
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
@@ -101,8 +104,8 @@ class Ledger:
         _ENTRY.pack_into(self._map, _HEADER.size + (self.count - 1) * _ENTRY.size, step, now)
 
     def alive(self) -> float:
-        """The process runs now: time in which a loaded machine gave it no core does not count."""
-        now = time.monotonic()
+        """The process runs now; returns the seconds in which the recorder's threads ran or had nothing to do."""
+        now = time.monotonic() - _starved()
         struct.pack_into("<d", self._map, 16, now)
         return now
 
@@ -126,6 +129,16 @@ class Ledger:
     def _entries(self) -> list[tuple[int, float]]:
         count = _HEADER.unpack_from(self._map)[0]
         return [_ENTRY.unpack_from(self._map, _HEADER.size + index * _ENTRY.size) for index in range(count)]
+
+
+def _starved() -> float:
+    """Seconds in which the recorder's threads waited for a core so far."""
+    waited = 0.0
+    for thread in threading.enumerate():
+        if thread.name.startswith("rlprobe-"):
+            with contextlib.suppress(OSError):  # not Linux: nothing is known
+                waited += int(Path(f"/proc/self/task/{thread.native_id}/schedstat").read_text().split()[1]) / 1e9
+    return waited
 
 
 def expected(steps: Iterable[int], mode: str) -> Found:
@@ -210,8 +223,9 @@ def read(run: Path) -> Found:
         found = Run(RecordingFeed(run))
     except UnreadableRecording:  # killed before there was anything
         return Found()
-    steps = found.steps.tolist()
-    columns = [found.column(name) for name in ("a", "b")]
+    logged = found.logged("a")  # a row may be there because of its samples alone
+    steps = found.steps[logged].tolist()
+    columns = [found.column(name)[logged] for name in ("a", "b")]
     wrong = found.rewinds + sum(second <= one for one, second in pairwise(steps))
     wrong += sum(a != step * 0.5 or b != -step for step, a, b in zip(steps, *columns, strict=True))
     rows = found.samples(columns=("step", "sample", "completion"))
@@ -241,6 +255,8 @@ def kills(count: int, seed: int) -> list[Outcome]:
                 first, before = 0, Found()
             outcome, first, before = kill_once(run, mode, generator, first, before)
             out.append(outcome)
+            if not outcome.sound:
+                print(f"kill {number} of seed {seed}: {outcome}", flush=True)
     return out
 
 

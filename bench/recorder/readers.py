@@ -3,7 +3,7 @@
     python -m bench.recorder.readers [--n 500]
 
 The writer replaces steps.parquet and adds parts of samples as often as it can. No read may fail, none may see fewer
-rows than the one before, and none may see a row twice.
+rows than the one before, and none may see a row twice. Each tool gets steps.parquet as something that stays one version.
 """
 
 import argparse
@@ -42,14 +42,17 @@ def write(root: Path) -> None:
 
 
 def by_duckdb(root: Path) -> Counts:
-    """By path, both files in SQL."""
-    with duckdb.connect() as connection:
-        queries = (f"select count(*), count(distinct step) from '{root / name}'" for name in _FILES)
+    """From a hard link: by path DuckDB, too, opens a file twice for one query and may meet two versions."""
+    held = root.with_name("held.parquet")
+    held.unlink(missing_ok=True)
+    held.hardlink_to(root / _FILES[0])
+    with duckdb.connect(config={"threads": 1}) as connection:
+        queries = (f"select count(*), count(distinct step) from '{name}'" for name in (held, root / _FILES[1]))
         return (*connection.execute(next(queries)).fetchall()[0], *connection.execute(next(queries)).fetchall()[0])  # type: ignore[return-value]  # two pairs
 
 
 def by_polars(root: Path) -> Counts:
-    """From an open file: by path polars opens it twice and may meet two versions."""
+    """From an open file, which stays the one that it was."""
     with (root / _FILES[0]).open("rb") as file:
         steps = pl.read_parquet(file)["step"]
     samples = pl.read_parquet(root / _FILES[1], columns=["step"], missing_columns="insert")["step"]

@@ -3,7 +3,7 @@
     python -m bench.recorder.readers [--n 500]
 
 The writer replaces steps.parquet and adds parts of samples as often as it can. No read may fail, none may see fewer
-rows than the one before, and none may see a row twice. Each tool gets steps.parquet as something that stays one version.
+rows than the one before, and none may see a row twice. Each tool gets steps.parquet as what stays one version.
 """
 
 import argparse

@@ -63,9 +63,9 @@ def case(
     time.sleep(1.0)  # the one-off capture of the environment is not the loop's cost
     began = cpu()
     times = timed(calls, prepare, log(recorder), pause)
-    closing = time.perf_counter()
+    closing, closing_cpu = time.perf_counter(), cpu()
     recorder.close()
-    closed = time.perf_counter() - closing
+    closed, closed_cpu = time.perf_counter() - closing, cpu() - closing_cpu
     spent = cpu() - began - floor
     size = sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
     shutil.rmtree(directory)
@@ -73,7 +73,8 @@ def case(
     return {
         "case": name, "calls": calls, "median_us": round(1e6 * statistics.median(times), 2),
         "p99_us": round(1e6 * times[int(0.99 * calls)], 2), "cpu_us": round(1e6 * spent / calls, 1),
-        "close_s": round(closed, 3), "dropped": recorder.dropped, "bytes_a_call": size // calls,
+        "close_s": round(closed, 3), "close_cpu_s": round(closed_cpu, 3),
+        "dropped": recorder.dropped, "bytes_a_call": size // calls,
         "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
     }  # fmt: skip
 
@@ -81,6 +82,13 @@ def case(
 def scalars(index: int) -> dict[str, float]:
     """The metrics of one step."""
     return {f"metric_{number}": index * 0.001 + number for number in range(METRICS)}
+
+
+def doubles(draw: str) -> Callable[[int], dict[str, float]]:
+    """Makes the metrics of one step from 42 draws, which repeat nothing: on disk they take what they hold."""
+    generator = np.random.default_rng(0)
+    names = [f"metric_{number}" for number in range(42)]
+    return lambda index: dict(zip(names, getattr(generator, draw)(size=len(names)).tolist(), strict=True))
 
 
 def samples(arrays: int) -> Callable[[int], object]:
@@ -112,9 +120,12 @@ def cases(rows: int) -> list[tuple[object, ...]]:
     return [
         ("log_step, tight loop", rows, scalars, lambda rec: rec.log_step, 0.0, {}),
         ("log_step, every 10 ms", min(rows, 1500), scalars, lambda rec: rec.log_step, 0.01, {}),
+        ("log_step, 42 doubles of [0, 1)", min(rows, 20_000), doubles("random"), lambda rec: rec.log_step, 0.0, {}),
+        ("log_step, 42 normal doubles", min(rows, 20_000), doubles("normal"), lambda rec: rec.log_step, 0.0, {}),
         ("log_samples owned, one array, default", few, samples(1), _owned, 0.02, {}),
         ("log_samples copied, one array, default", few, samples(1), lambda rec: rec.log_samples, 0.02, {}),
         ("log_samples owned, one array, all", few, samples(1), _owned, 0.02, {"capture": "all"}),
+        ("log_samples owned, five arrays, default", few, samples(5), _owned, 0.02, {}),
         ("log_samples owned, five arrays, all", few, samples(5), _owned, 0.02, {"capture": "all"}),
         ("log_samples owned, one array, scalars", few, samples(1), _owned, 0.02, {"capture": "scalars"}),
     ]

@@ -39,7 +39,14 @@ PARTS: Mapping[str, str] = {
     "after clip_grad_norm_": "gradients",
     "on_pre_optimizer_step": "weights",
     "on_optimizer_step": "weights",
+    "on_log": "the trainer's own metrics",
     "on_step_end": "row and samples handed over",
+    "halt": "halt looked for",
+    "opening the recording": "opening, once",
+    "before train": "opening, once",
+    "on_train_begin": "opening, once",
+    "finish": "closing, once",
+    "on_train_end": "closing, once",
 }
 
 
@@ -74,7 +81,8 @@ def run(make: Callable[[Path], Trainer], capture: str | None) -> tuple[float, Ma
         trainer = make(Path(folder) / "out")
         probe = None if capture is None else trl.attach(trainer, Path(folder) / "run", capture=capture)
         started = time.process_time()
-        trainer.train()
+        with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):  # the trainer prints its log
+            trainer.train()
         if probe is not None:
             probe.close()
         return time.process_time() - started, dict(TimedGuard.spent)

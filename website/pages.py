@@ -21,10 +21,9 @@ COPIED = {
     "contributing.md": Path("CONTRIBUTING.md"),
     "changes.md": Path("CHANGELOG.md"),
 }
-# Programs of the repository that pages link to, shown as pages.
+# Programs and configurations of the repository that pages link to, shown as pages.
 PROGRAMS = {
-    "examples/numpy_loop.md": Path("examples/numpy_loop.py"),
-    "examples/trl_grpo.md": Path("examples/trl_grpo.py"),
+    **{f"examples/{path.name}.md": path.relative_to(ROOT) for path in sorted((ROOT / "examples").glob("*.*"))},
     "guide/adapters.md": SKILL / "scripts" / "adapters.py",
     "guide/verify_pipeline.md": SKILL / "scripts" / "verify_pipeline.py",
 }
@@ -35,7 +34,8 @@ def generated() -> dict[str, str]:
     """Path in the site -> Markdown."""
     pages = {path: _FRONT_MATTER.sub("", _read(source)) for path, source in COPIED.items()}
     for path, source in PROGRAMS.items():
-        pages[path] = f"# {source.name}\n\n```python\n{_read(source)}```\n"
+        language = {".py": "python", ".yaml": "yaml", ".sh": "sh"}.get(source.suffix, "text")
+        pages[path] = f"# {source.name}\n\n```{language}\n{_read(source)}```\n"
     pages["reference/python.md"] = reference.page()
     pages["catalog/index.md"] = index()
     for id in catalog_page.ids():

@@ -3,7 +3,7 @@
 pip install 'rlprobe[trl]'
 python examples/trl_dpo.py --model Qwen/Qwen2.5-0.5B-Instruct --run runs/preferring
 
-With --fault the learning rate is a hundred times as large: chosen answers become unlikely too.
+With --fault the learning rate is 0.01, as if the model were trained from scratch.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from datasets import Dataset
 from rlprobe import attach, diagnose, open_run
 from trl import DPOConfig, DPOTrainer
 
-RATE = 2e-5
+RATE, FAULT_RATE = 2e-5, 1e-2
 
 
 def pairs(count: int, seed: int = 0) -> Dataset:
@@ -37,9 +37,8 @@ def main() -> None:
     parser.add_argument("--model", default="Qwen/Qwen2.5-0.5B-Instruct")
     parser.add_argument("--run", default="runs/preferring")
     parser.add_argument("--steps", type=int, default=100)
-    parser.add_argument("--rate", type=float, default=RATE, help="learning rate")
     parser.add_argument("--cpu", action="store_true")
-    parser.add_argument("--fault", action="store_true", help="a hundred times the learning rate")
+    parser.add_argument("--fault", action="store_true", help=f"a learning rate of {FAULT_RATE}")
     arguments = parser.parse_args()
 
     trainer = DPOTrainer(
@@ -49,7 +48,7 @@ def main() -> None:
             output_dir=f"{arguments.run}.checkpoints",
             max_steps=arguments.steps,
             per_device_train_batch_size=16,
-            learning_rate=arguments.rate * (100 if arguments.fault else 1),
+            learning_rate=FAULT_RATE if arguments.fault else RATE,
             logging_steps=1,
             bf16=not arguments.cpu,
             use_cpu=arguments.cpu,

@@ -14,6 +14,7 @@ from typing import Protocol
 
 from rlprobe.integrations.beside import Guardian
 from rlprobe.integrations.guard import HookGuard
+from rlprobe.recorder.recorder import Recorder
 
 _WAITING = 256  # messages that wait for the next call of a logger; older ones fall out
 _TITLE = 63  # characters of a wandb alert's title
@@ -78,6 +79,15 @@ class Telling:
         """Start the watch. Raises nothing."""
         self._guardian.start()
 
+    def wait(self) -> bool:
+        """As `tell_the_end`; whether the watch has ended."""
+        self.tell_the_end()
+        return self._guardian.wait(0.0)
+
+    def act_at_once(self, recorder: Recorder) -> None:
+        """As the guardian's own."""
+        self._guardian.act_at_once(recorder)
+
     def speaks_to(self, logger: str) -> bool:
         """Whether findings are written into this logger."""
         return logger in self._names
@@ -95,6 +105,9 @@ class Telling:
         """Once the recording is closed: wait for the final diagnosis and pass it on."""
         self._guardian.wait()
         self.tell()
+        for writer in self._writers() if "tensorboard" in self._names else ():
+            with self._guard("flushing tensorboard"):
+                writer.flush()  # type: ignore[attr-defined]  # a SummaryWriter
 
     def _hear(self, line: bytes) -> None:
         """Runs in the guardian's thread."""

@@ -3,12 +3,16 @@
 `RlprobeCallback(run_dir)` is the lesser form for `callbacks=[...]`, which sees only what the trainer logs.
 """
 
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from rlprobe.integrations.beside import Guardian
 from rlprobe.integrations.guard import HookGuard
+from rlprobe.integrations.telling import Telling, Writers
+from rlprobe.integrations.telling_callback import TellCallback
 from rlprobe.integrations.trl_callback import (
     AVAILABLE,
     INSTALL,
@@ -38,6 +42,7 @@ def attach(
     capture: Capture = "default",
     halt: bool | str | Path = False,
     record_all_ranks: bool = False,
+    tell: Sequence[str] = (),
 ) -> "Attachment":
     """Record a trainer of TRL into `run_dir`. Call it before `trainer.train()`.
 
@@ -53,13 +58,15 @@ def attach(
         halt: True starts `rlprobe watch RUN --halt` beside training: it tells what goes wrong, and asks training to
             halt where its policy allows it (docs/watching.md). A path names the doctor.toml with that policy.
         record_all_ranks: whether other ranks than 0 record too, each its own samples and times in a folder of its own.
+        tell: loggers into which findings are written back: "wandb", "tensorboard", "trackio". Starts the same watch,
+            which asks for a halt only where `halt` says so.
 
     Returns:
         The attachment; `close()` it when the run is over, or let the end of the process do it.
 
     Raises:
         TypeError: the trainer is none of those, or has been attached already.
-        ValueError: capture is not one of those.
+        ValueError: capture is not one of those, or tell names a logger that findings cannot be written to.
         ImportError: TRL is not installed.
     """
     if not AVAILABLE:
@@ -71,12 +78,20 @@ def attach(
         raise ValueError(f"attach: expected capture to be one of {', '.join(CAPTURES)}, got {capture!r}. Choose one.")
     if getattr(trainer, "_rlprobe", None) is not None:
         raise TypeError("attach: expected a trainer without a recorder, got one that has it. Close the first one.")
-    guardian = None if halt is False else Guardian(Path(run_dir), None if halt is True else Path(halt))
+    config = None if isinstance(halt, bool) else Path(halt)
+    guardian: Guardian | Telling | None = None if halt is False else Guardian(Path(run_dir), config)
+    telling = TellCallback(trainer) if tell else None
+    if telling is not None:
+        writers: Writers = partial(list, telling.writers)
+        guardian = telling.telling = Telling(
+            Path(run_dir), tell, writers=writers, halt=halt is not False, config=config
+        )
     return Attachment(
         trainer,  # type: ignore[arg-type]  # it has what was asked for
         Path(run_dir),
         capture=capture,
         guardian=guardian,
+        telling=telling,
         record_all_ranks=record_all_ranks,
     )
 
@@ -94,9 +109,11 @@ class Attachment:
         run_dir: Path,
         *,
         capture: Capture,
-        guardian: Guardian | None = None,
+        guardian: Guardian | Telling | None = None,
+        telling: TellCallback | None = None,
         record_all_ranks: bool = False,
     ) -> None:
+        self._telling = telling
         self._trainer, self._run_dir, self._capture = trainer, run_dir, capture
         self._all_ranks = record_all_ranks
         self._guardian = guardian if trainer.is_world_process_zero() else None
@@ -119,6 +136,8 @@ class Attachment:
         if self._callback is not None:
             self._trainer.remove_callback(self._callback)
             self._callback = None
+        if self._telling is not None:
+            self._trainer.remove_callback(self._telling)
         if self.recorder is not None:
             self.recorder.close()
             self.recorder = None
@@ -145,6 +164,8 @@ class Attachment:
         wraps.replace(trainer, "train", self._watched_train(trainer))
         self._callback = SessionCallback(self._session, self._guard)
         trainer.add_callback(self._callback)
+        if self._telling is not None and self._guardian is not None:
+            trainer.add_callback(self._telling)
         for name in wraps.missing:
             self._report(name, "AttributeError", "this trainer has no such method", "")
 

@@ -56,6 +56,9 @@ def told(kind: str, home: Path, folder: Path) -> Mapping[str, object]:
         "identical": without == watched,
         "rows": run.rows,
         "samples by rank": [int((ranks == rank).sum()) for rank in (0, 1)],
+        "distinct samples": len(
+            {*zip(samples.columns["step"].tolist(), samples.columns["sample"].tolist(), strict=True)}
+        ),  # type: ignore[attr-defined]  # arrays
         "times compared": bool(run.logged("rank_step_seconds_max").all()),
         "notes": list(run.reading.notes),
         "failed hooks": sum(event.kind == "bad_hook" for event in run.events),

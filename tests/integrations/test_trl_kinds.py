@@ -67,6 +67,7 @@ def test_pairs_of_dpo_are_kept_with_what_both_models_say_of_them(kinds: dict[str
     rows = recorder.rows()
 
     assert len(rows) == 3 * 16
+    assert sorted(row["sample"] for row in rows if row["step"] == 2) == list(range(16))
     for row in rows:
         right = answer_of(str(row["prompt"]))
         assert row["completion"] == (right if row["preference"] == "chosen" else wrong_answer(str(row["prompt"])))

@@ -148,7 +148,7 @@ class OnlineWatch(Watch):
 
     def _rows(self, turn: _Turn, step: int, start: int) -> Part:
         count = len(turn.ids)
-        half, first = count // 2, self._first(count) + start
+        half, first = count // 2, self._first(count, start)
         kept = self._kept(turn)
         decoded = self.decode(kept)
         ended = [bool(self._eos.intersection(ids)) for ids in kept]

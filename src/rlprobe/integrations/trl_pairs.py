@@ -122,7 +122,7 @@ class PairWatch(Watch):
 
     def _rows(self, batch: _Batch, step: int, start: int, pairs: int) -> Part:
         count = len(batch.ids)
-        first = self._first(count) + start
+        first = self._first(count, start)
         completions = [line[keep] for line, keep in zip(batch.ids, batch.completion, strict=True)]
         prompts = self.decode([line[keep].tolist() for line, keep in zip(batch.ids, batch.prompt, strict=True)])
         tokens = batch.completion.sum(axis=1)
@@ -138,7 +138,7 @@ class PairWatch(Watch):
             "repetition": [repetition(each.tolist()) for each in completions],
         }
         if batch.pair is not None:
-            ahead = self._first(count // 2) + pairs
+            ahead = self._first(count // 2, pairs)
             out["group"] = [f"{step}/{ahead + place}" for place in batch.pair]
         return out | self._numbers(batch, tokens, completions)
 

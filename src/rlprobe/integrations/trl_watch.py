@@ -121,9 +121,15 @@ class Watch:
         if self.training:
             self.step.spend(phase, time.perf_counter() - started)
 
-    def _first(self, count: int) -> int:
-        """Index of this rank's first sample among every rank's, where each has `count`."""
-        return int(self.trainer.accelerator.process_index) * count
+    def _first(self, count: int, before: int = 0) -> int:
+        """Index of this rank's first sample among every rank's.
+
+        Args:
+            count: samples of this batch; every rank has as many.
+            before: samples that this rank had in earlier batches of the step.
+        """
+        accelerator = self.trainer.accelerator
+        return before * int(accelerator.num_processes) + int(accelerator.process_index) * count
 
 
 def added_up(losses: Sequence[Tensor]) -> float:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rlprobe.recording.sample_blocks import SampleBlock
 
 GRACE = 2.0  # seconds that rows wait for the times of ranks that are at work
+_MOST = 4096  # ranks that are read
 _ANEW_EVERY = 10.0  # seconds between two deliveries of everything, at least
 
 
@@ -97,7 +98,7 @@ class RanksFeed:
         """Whether other ranks recorded; opens the tails of those that are new."""
         with contextlib.suppress(OSError):
             for child in self._root.iterdir():
-                number = parse_rank(child.name)
+                number = parse_rank(child.name) if len(self._tails) < _MOST else None
                 if number and number not in self._tails and (tail := opened(self._root, number)) is not None:
                     self._tails[number] = tail
         return bool(self._tails)

@@ -38,7 +38,7 @@ def write(root: Path) -> None:
     for step in itertools.count():
         recorder.log_samples(step, [{"completion": f"{step}", "reward": 1.0}])
         recorder.log_step(step, {"a": step * 0.5, f"late {step // 500}": 1.0})
-        time.sleep(0.001)
+        time.sleep(0.01)
 
 
 def by_duckdb(root: Path) -> Counts:

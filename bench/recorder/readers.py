@@ -10,6 +10,7 @@ import argparse
 import itertools
 import multiprocessing
 import os
+import shutil
 import tempfile
 import time
 from collections.abc import Callable
@@ -42,10 +43,8 @@ def write(root: Path) -> None:
 
 
 def by_duckdb(root: Path) -> Counts:
-    """From a hard link: by path DuckDB, too, opens a file twice for one query and may meet two versions."""
-    held = root.with_name("held.parquet")
-    held.unlink(missing_ok=True)
-    held.hardlink_to(root / _FILES[0])
+    """From a copy: by path DuckDB, too, opens a file twice for one query and may meet two versions."""
+    held = Path(shutil.copyfile(root / _FILES[0], root.with_name("held.parquet")))
     with duckdb.connect(config={"threads": 1}) as connection:
         queries = (f"select count(*), count(distinct step) from '{name}'" for name in (held, root / _FILES[1]))
         return (*connection.execute(next(queries)).fetchall()[0], *connection.execute(next(queries)).fetchall()[0])  # type: ignore[return-value]  # two pairs

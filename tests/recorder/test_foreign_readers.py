@@ -1,5 +1,6 @@
 """DuckDB, polars, pandas and our own reader beside a writer that replaces steps.parquet all the time."""
 
+import shutil
 import threading
 
 import duckdb
@@ -15,9 +16,9 @@ from tests.recording.test_live_reading import session
 
 
 def count_duckdb(path) -> int:
-    held = path.parents[1] / "held.parquet"  # by path DuckDB opens it twice and may meet two versions: a link stays one
-    held.unlink(missing_ok=True)
-    held.hardlink_to(path)
+    held = shutil.copyfile(
+        path, path.parents[1] / "held.parquet"
+    )  # by path DuckDB opens twice and may meet two versions
     with duckdb.connect(config={"threads": 1}) as connection:
         return connection.execute(f"select count(*), count(distinct step) from '{held}'").fetchall()[0]
 

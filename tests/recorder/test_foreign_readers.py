@@ -16,9 +16,7 @@ from tests.recording.test_live_reading import session
 
 
 def count_duckdb(path) -> int:
-    held = shutil.copyfile(
-        path, path.parents[1] / "held.parquet"
-    )  # by path DuckDB opens twice and may meet two versions
+    held = shutil.copyfile(path, path.parents[1] / "held.parquet")  # by path it may meet two versions
     with duckdb.connect(config={"threads": 1}) as connection:
         return connection.execute(f"select count(*), count(distinct step) from '{held}'").fetchall()[0]
 

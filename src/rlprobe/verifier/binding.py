@@ -56,6 +56,7 @@ class Binding:
         carried: roles that no parameter plays and that a batch carries.
         read: roles that the function has asked the batch for so far.
         temperature: what a loss that calls a model divides the logits by.
+        prompt: tokens of a prompt that stand before the completions of a loss that calls a model.
         wide: whether its mask has a column for the prompt's last token too.
     """
 
@@ -67,6 +68,7 @@ class Binding:
     carried: frozenset[str] = frozenset()
     read: set[str] = field(default_factory=set, compare=False)
     temperature: float = 1.0
+    prompt: int = 3
     wide: bool = False
 
     def takes(self, role: str) -> bool:
@@ -81,7 +83,9 @@ class Binding:
     def settled(self) -> "Binding":
         """The same after a call: the batch carries what the function asked it for."""
         taken = {one.role for one in self.bound}
-        kept = self.read | {role for made in taken & MADE for role in _made_of(made, self.slot)}
+        # A batch brings a mask whether or not the loss looks at it: one that does not trains on padding.
+        always = {"mask"} if self.slot == "loss" else set()
+        kept = self.read | always | {role for made in taken & MADE for role in _made_of(made, self.slot)}
         return replace(self, carried=self.carried & kept) if BATCH in taken else self
 
     def arrange(self, values: Mapping[str, object]) -> tuple[list[object], dict[str, object]]:
@@ -119,15 +123,15 @@ class Binding:
         if self.slot != "loss":
             return {PLANTED: PlantedModel(given.get("logits"))}
         logprobs, mask = given["logprobs"], given.get("mask")
-        made = around(logprobs, mask)
+        made = around(logprobs, mask, self.prompt)
         if PLANTED in taken:
-            made[PLANTED] = TokenModel(logprobs, self.temperature)
+            made[PLANTED] = TokenModel(logprobs, self.temperature, self.prompt)
         if PLANTED_LOGITS in taken:
-            whole = TokenModel(logprobs, self.temperature)
+            whole = TokenModel(logprobs, self.temperature, self.prompt)
             made[PLANTED_LOGITS] = whole().logits if self.wide else token_logits(logprobs, self.temperature)
             made["sequence_ids"] = made["sequence_ids" if self.wide else "completion_ids"]
         if PLANTED_REFERENCE in taken:
-            made[PLANTED_REFERENCE] = TokenModel(given.get("ref_logprobs", logprobs), self.temperature)
+            made[PLANTED_REFERENCE] = TokenModel(given.get("ref_logprobs", logprobs), self.temperature, self.prompt)
         if self.wide and mask is not None:
             made["mask"] = widened(mask)
         return made

@@ -80,11 +80,13 @@ class TokenModel(PlantedModel):
     Args:
         logprobs: [B,T]; a row that the model is asked for has at least T tokens of id `TOKEN` at its end.
         temperature: what the code under test divides the logits by.
+        prompt: tokens before them.
     """
 
-    def __init__(self, logprobs: object, temperature: float) -> None:
+    def __init__(self, logprobs: object, temperature: float, prompt: int) -> None:
         planted = token_logits(logprobs, temperature)
-        super().__init__(_joined(planted, planted[:, -1:]))  # type: ignore[index]  # an array
+        last = planted[:, -1:]  # type: ignore[index]  # an array
+        super().__init__(_joined(*[last * 0] * (prompt - 1), planted, last))
 
 
 def token_logits(logprobs: object, temperature: float = 1.0) -> object:
@@ -96,17 +98,17 @@ def token_logits(logprobs: object, temperature: float = 1.0) -> object:
     return temperature * module.stack(columns, -1)
 
 
-def around(logprobs: object, mask: object) -> dict[str, object]:
-    """Rows of a prompt of one token and completions, by role, for a loss that calls a model itself."""
+def around(logprobs: object, mask: object, prompt: int) -> dict[str, object]:
+    """Rows of a prompt of so many tokens and completions, by role, for a loss that calls a model itself."""
     module = _module(logprobs)
     rows, tokens = logprobs.shape  # type: ignore[attr-defined]  # an array
-    prompt, completion = module.full((rows, 1), PROMPT), module.full((rows, tokens), TOKEN)
+    before, completion = module.full((rows, prompt), PROMPT), module.full((rows, tokens), TOKEN)
     found = {
-        "prompt_ids": prompt, "prompt_mask": module.ones_like(prompt), "completion_ids": completion,
-        "sequence_ids": _joined(prompt, completion), "completion_tokens": tokens,
+        "prompt_ids": before, "prompt_mask": module.ones_like(before), "completion_ids": completion,
+        "sequence_ids": _joined(before, completion), "completion_tokens": tokens,
     }  # fmt: skip
     if mask is not None:
-        found["sequence_mask"] = _joined(mask[:, :1] * 0 + 1, mask)  # type: ignore[index]  # an array
+        found["sequence_mask"] = _joined(*[mask[:, :1] * 0 + 1] * prompt, mask)  # type: ignore[index]  # an array
     return found
 
 
@@ -115,9 +117,9 @@ def widened(value: object) -> object:
     return _joined(value[:, :1] * 0, value)  # type: ignore[index]  # an array
 
 
-def _joined(first: object, second: object) -> object:
-    module = _module(first)
-    return module.cat((first, second), 1) if hasattr(module, "cat") else np.concatenate((first, second), 1)  # type: ignore[arg-type]  # arrays
+def _joined(*parts: object) -> object:
+    module = _module(parts[0])
+    return module.cat(parts, 1) if hasattr(module, "cat") else module.concatenate(parts, 1)
 
 
 def _module(value: object) -> ModuleType:

@@ -179,7 +179,9 @@ def _settled(function: Function) -> Function:
     own = {role: value for role, value in arguments.items() if function.takes(role)}
     tried = [function]
     if function.slot == "loss" and function.binding.makes:
-        tried.append(replace(function, binding=replace(function.binding, wide=True)))
+        # Code that works on whole rows has as many scores as mask columns, one less than tokens, or one less than both.
+        for wide in (False, True):
+            tried.append(replace(function, binding=replace(function.binding, prompt=1, wide=wide)))
     if function.slot == "loss" and "advantages" in own:  # per-token losses want an advantage for every token
         tried += [replace(one, by_token=True) for one in tried]
     first: RaisedError | None = None

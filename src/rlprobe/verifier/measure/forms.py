@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from rlprobe.verifier.measure.patterns import example_of
 from rlprobe.verifier.measure.reading import Reading
 
 REASONING = "First I add the parts, then I check the sum."
@@ -71,9 +72,6 @@ USUAL: tuple[Form, ...] = (
     _form("answer alone", "", "@A"),
 )
 _TAG = re.compile(r"<([A-Za-z_|][\w|:-]*)>")
-_PIECES = re.compile(
-    r"""\\[AbBZ]|[\^$]|\(\?[:a-zA-Z<!=]|\((?!\?)|\)|\[\^?\]?(?:\\.|[^\]])*\]|\\.|\{\d*,?\d*\}|[*+?]+|\||.""", re.DOTALL
-)
 
 
 def forms(reading: Reading) -> tuple[Form, ...]:
@@ -123,58 +121,3 @@ def _of_patterns(reading: Reading) -> Iterator[Form]:
         example = example_of(text)
         if example is not None:
             yield _form(f"text for the pattern {text!r:.60}", text, example)
-
-
-def example_of(pattern: str) -> str | None:
-    """A text that the pattern finds, its last group as @A and what else it leaves open as @R; None where that fails.
-
-    The pattern is not run against anything but this text of ours.
-    """
-    try:
-        compiled = re.compile(pattern, re.DOTALL)
-    except (re.error, OverflowError):
-        return None
-    example = _unfolded(pattern)
-    filled = example.replace("@R", REASONING)
-    for answer in ("42", "B", "word"):
-        if compiled.search(filled.replace("@A", answer)):
-            return example
-    return None
-
-
-def _unfolded(pattern: str) -> str:
-    """The pattern with its groups and classes replaced by placeholders: enough for patterns as rewards have them."""
-    pieces = _PIECES.findall(pattern)
-    written: list[str] = []
-    depth, groups = 0, pattern.count("(") - pattern.count("\\(") - pattern.count("(?")
-    seen = 0
-    for index, piece in enumerate(pieces):
-        if piece == "(":
-            depth += 1
-            seen += 1
-            if depth == 1:
-                written.append("@A" if seen >= groups else "@R")
-        elif piece.startswith("(?"):
-            depth += 1
-        elif piece == ")":
-            depth -= 1
-        elif depth == 0:
-            written.append(_plain(piece, pieces[index + 1] if index + 1 < len(pieces) else ""))
-    return "".join(written)
-
-
-def _plain(piece: str, following: str) -> str:
-    optional = following[:1] in ("*", "?") and following[:1] != ""
-    if piece in ("^", "$", "\\b", "\\A", "\\Z", "\\B") or piece[0] in "*+?" or re.fullmatch(r"\{\d*,?\d*\}", piece):
-        return ""
-    if piece == ".":
-        return "@R" if following[:1] in "*+" and following else "x"
-    if piece == "\\n":
-        return "\n"
-    if piece in ("\\s", "\\d", "\\w", "\\S", "\\D", "\\W"):
-        return "" if optional else {"\\s": " ", "\\d": "@A", "\\w": "word", "\\S": "x"}.get(piece, "x")
-    if piece.startswith("[") and len(piece) > 2:
-        return "" if optional else "@A" if "0-9" in piece or "\\d" in piece else "x"
-    if optional:
-        return ""
-    return piece[1:] if piece.startswith("\\") and len(piece) == 2 else piece

@@ -16,6 +16,7 @@ from rlprobe.verifier.subject import Subject, Unavailable
 TRIAL_ROWS = 3  # so many that one number for all of them is told from one number each
 PATIENCE_SECONDS = 1.0  # of trying forms on one function; slow judges are tried on fewer
 _TAG = re.compile(r"</?([A-Za-z_][\w-]*)>")
+_EDGE = re.compile(r"(^|_)(start|begin|end|stop|open|close)(_|$)")  # a tag that says by its name which edge it is
 UNFORMATTED = "I am not sure what to say about this."
 RUNNING = ("", "<think>", "answer is", "answer")  # markers of forms that state the answer in running text
 MARKERS = ("boxed", "####", "```")
@@ -253,7 +254,7 @@ def _by_format(made: Gold, row: Sample) -> Gold:
 
 def _well_formed(text: str) -> bool:
     """Whether tags of answers open and close in turn; a reasoning tag may have been opened in the prompt."""
-    names = {name for name in _TAG.findall(text) if not name.startswith("think")}
+    names = {name for name in _TAG.findall(text) if not name.startswith("think") and not _EDGE.search(name)}
     return all(text.count(f"<{name}>") == text.count(f"</{name}>") == 1 for name in names)
 
 

@@ -43,6 +43,11 @@ class ValueLoss:
             given = {role: value for role, value in given.items() if role != "clip" and value is not None}
         return {role: value for role, value in given.items() if self.function.takes(role)}
 
+    @property
+    def takes_clip(self) -> bool:
+        """Whether the range of values is an argument; the clip of a loss for both is the policy's."""
+        return self.function.takes("value_clip" if self.function.slot == "loss" else "clip")
+
     def value(self, values: Values) -> float:
         """The loss."""
         return scalar(self.function(**self.arguments(values)))

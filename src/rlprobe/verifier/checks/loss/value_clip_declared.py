@@ -31,7 +31,7 @@ def run(subject: Subject) -> Outcome:
                 expected=f"{declared:g}",
                 got=wrong,
             )
-    if loss.function.takes("clip"):
+    if loss.takes_clip:
         wrong = _off(value_clip(loss, {"clip": ARGUMENT}), ARGUMENT, loss.slopes.blur)
         if wrong:
             return failed(

@@ -190,6 +190,36 @@ def hf_trainer(tap: "Tap", wraps: Wraps, module: object) -> None:
     wraps.around(vars(module)["CallbackHandler"], "on_log", before=on_log)
 
 
+def ray(tap: "Tap", wraps: Wraps, module: object) -> None:
+    """Ray: workers of a cluster that was started before do not inherit this process's variables; its job hands them on.
+
+    A set-up hook of the user's own stays; rlprobe is then not started in workers of such a cluster.
+    """
+    import functools
+    import os
+
+    from rlprobe.integrations.tap_places import RUN, TELL
+
+    names = vars(module)
+    original = names["init"]
+
+    @functools.wraps(original)
+    def init(*args: object, **kwargs: object) -> object:
+        given = kwargs.get("runtime_env")
+        if given is None or isinstance(given, Mapping):
+            wanted = {RUN: str(tap.run_dir.absolute())} | ({TELL: os.environ[TELL]} if TELL in os.environ else {})
+            before = dict(given or {})
+            variables = before.get("env_vars")
+            before["env_vars"] = wanted | (dict(variables) if isinstance(variables, Mapping) else {})
+            before.setdefault("worker_process_setup_hook", _IN_WORKERS)
+            kwargs["runtime_env"] = before
+        return original(*args, **kwargs)
+
+    wraps.replace(module, "init", init)
+
+
+_IN_WORKERS = "rlprobe.integrations.tap_process.start"
+
 LOGGERS: tuple[tuple[str, Install], ...] = (
     ("wandb.sdk.wandb_run", wandb),
     ("torch.utils.tensorboard.writer", summary_writer),
@@ -199,6 +229,7 @@ LOGGERS: tuple[tuple[str, Install], ...] = (
     ("swanlab.sdk.internal.run", swanlab),
     ("swanlab.data.run.main", swanlab),
     ("transformers.trainer_callback", hf_trainer),
+    ("ray", ray),
 )
 
 

@@ -60,7 +60,9 @@ def _check_command(words: list[str]) -> None:
     assert words[0] in COMMANDS
     if not {"...", "…"} & set(words):
         with_values = ["1" if word in ("N", "S", "STEP") else word for word in words[1:]]
-        parser_of(words[0], load(words[0])).parse_args(with_values)
+        module = load(words[0])
+        given = getattr(module, "before_parsing", list)(with_values)
+        parser_of(words[0], module).parse_args(given)
 
 
 def _exists(module: str) -> bool:

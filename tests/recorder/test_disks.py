@@ -10,6 +10,7 @@ import textwrap
 import pytest
 
 from rlprobe import Recorder
+from rlprobe.recorder import journaling
 from rlprobe.recorder.recorder import RecorderError
 from rlprobe.recording.run import Run
 from rlprobe.recording.validate import validate
@@ -89,6 +90,20 @@ def test_a_disk_that_is_full_or_read_only_from_the_start_is_refused_with_one_lin
         Recorder(small_disk / "other")
 
     assert "\n" not in str(full.value) + str(sealed.value)
+
+
+def test_what_waits_in_memory_is_bounded_and_written_in_order_once_the_disk_takes_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(journaling, "WAITING_BYTES", 5_000)
+    stream = journaling.StreamWriter(lambda first: tmp_path / "not there yet" / "journal")
+    pieces = [b"%04d" % number * 25 for number in range(100)]
+    dropped = [stream.write(number, 1, piece) for number, piece in enumerate(pieces)]
+    (tmp_path / "not there yet").mkdir()
+
+    assert stream.retry()
+    kept = [piece for piece, lost in zip(pieces, dropped, strict=True) if not lost]
+    assert (tmp_path / "not there yet" / "journal").read_bytes() == b"".join(kept)
+    assert len(kept) == 50
+    assert stream.total == 100 - sum(dropped)
 
 
 _BEGIN = """

@@ -13,13 +13,17 @@ _INSTALL_SECONDS = 600.0
 
 
 def installed(requirement: str) -> tuple[Path, str]:
-    """The folder of a package's programs, and why it is not to be had ("" when it is)."""
+    """The folder of a package's programs, and why it is not to be had ("" when it is).
+
+    Args:
+        requirement: what pip is asked for; more than one, separated by blanks, where the package needs others.
+    """
     root = Path(os.environ.get("RLPROBE_BENCH_CACHE", Path.home() / ".cache" / "rlprobe-bench"))
-    home = root / requirement.replace("==", "-")
+    home = root / requirement.replace("==", "-").replace(" ", "+")
     programs = home / ("Scripts" if sys.platform == "win32" else "bin")
     if not (home / "whole").exists():
         venv.create(home, with_pip=True, clear=True)
-        command = [programs / "python", "-m", "pip", "install", "--quiet", requirement]
+        command = [programs / "python", "-m", "pip", "install", "--quiet", *requirement.split()]
         try:
             subprocess.run(command, cwd=home, env=apart(), capture_output=True, timeout=_INSTALL_SECONDS, check=True)
         except (OSError, subprocess.SubprocessError) as error:

@@ -28,7 +28,7 @@ PEERS: Mapping[str, str] = {
     "rlprobe": "",
     "rlprobe_0_1_0": "rlprobe==0.1.0",
     "wandb": "wandb==0.31.0",
-    "trackio": "trackio==0.43.0",
+    "trackio": "trackio==0.43.0 pandas",  # its tables are made of data frames
     "tensorboardX": "tensorboardX==2.6.5",
     "mlflow": "mlflow==3.17.2",
 }
@@ -146,7 +146,7 @@ def _table(runs: Mapping[str, Sequence[Mapping[str, float]]], missing: Mapping[s
 
 
 def _shown(name: str) -> str:
-    return PEERS[name].replace("==", " ") or "this version"
+    return PEERS[name].split(" ")[0].replace("==", " ") or "this version"
 
 
 def _middle(runs: Sequence[Mapping[str, float]], field: str) -> float:

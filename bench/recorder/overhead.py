@@ -1,13 +1,12 @@
 """What a recorder takes from a training loop: `python -m bench.recorder.overhead [--rounds 3] [--only NAME]`.
 
-The same loop runs without and with a recorder, each in a process of its own, turn by turn. A step is a fixed amount of
-work, sized once so that it takes so many milliseconds of CPU. Two numbers are told for each loop:
+The same loop runs without and with a recorder, each in a process of its own, turn by turn. A step is work until so many
+milliseconds of wall time have passed. Two numbers are told for each loop:
 
 - *recorder*: CPU time of the calls on the training thread and of the recorder's own threads, from the first step to
-  the end of close(), as a percentage of the steps' CPU time. It is the most that training can lose where the recorder
-  has no core to itself, and it is what is promised, because it can be measured on a busy machine.
-- *whole*: CPU time of the whole process with a recorder against that without, median over the rounds. It also has what
-  the recorder does to caches, and all noise of the machine.
+  the end of close(), as a percentage of the steps' time. It is the most that training can lose where the recorder has
+  no core to itself, and it is what is promised: a busy machine makes it larger, but not meaningless.
+- *work*: how much less work is done in the same time with a recorder than without. Noise of a busy machine is in it.
 """
 
 import argparse
@@ -21,7 +20,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from multiprocessing.queues import SimpleQueue
 from pathlib import Path
 
@@ -38,7 +36,7 @@ class Loop:
     """One training loop: what a step does and how long, what is logged of it, and the promised percentage."""
 
     name: str
-    work: Callable[[int], None]
+    work: Callable[[], None]
     milliseconds: float
     steps: int
     promise: float
@@ -46,69 +44,57 @@ class Loop:
     capture: str = "default"
 
 
-def busy_python(amount: int) -> None:
-    """Work that holds the interpreter's lock."""
+def busy_python() -> None:
+    """A fraction of a millisecond of work that holds the interpreter's lock."""
     total = 0
-    for number in range(amount):
+    for number in range(2000):
         total += number * number
 
 
 _MATRIX = np.random.default_rng(0).standard_normal((96, 96))
 
 
-def busy_numpy(amount: int) -> None:
-    """Work that releases the interpreter's lock again and again."""
-    for _ in range(amount):
-        _MATRIX @ _MATRIX
+def busy_numpy() -> None:
+    """As much work that releases the interpreter's lock."""
+    _MATRIX @ _MATRIX
 
 
 LOOPS = (
-    Loop(name="10 ms, scalars, busy in Python", work=busy_python, milliseconds=10, steps=600, promise=1.0),
-    Loop(name="10 ms, scalars, busy in numpy", work=busy_numpy, milliseconds=10, steps=600, promise=1.0),
+    Loop(name="10 ms, scalars, busy in Python", work=busy_python, milliseconds=10, steps=1000, promise=1.0),
+    Loop(name="10 ms, scalars, busy in numpy", work=busy_numpy, milliseconds=10, steps=1000, promise=1.0),
     Loop(
         name="100 ms, scalars and 64 samples", work=busy_python, milliseconds=100, steps=100, promise=2.0, arrays=1
     ),
     Loop(
         name="1 s, scalars and 64 samples with five token arrays, all kept",
-        work=busy_python, milliseconds=1000, steps=12, promise=0.5, arrays=5, capture="all",
+        work=busy_python, milliseconds=1000, steps=15, promise=0.5, arrays=5, capture="all",
     ),
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """CPU seconds of one run of a loop: whole process, calls on the training thread, the recorder's threads."""
+    """Of one run: its seconds, units of work a second, CPU seconds of the calls and of the recorder's threads."""
 
-    whole: float
+    wall: float
+    rate: float
     calls: float = 0.0
     threads: float = 0.0
 
 
-def sized(loop: Loop) -> int:
-    """The amount of work that takes the loop's milliseconds of CPU."""
-    amount = 16
-    while (taken := _cpu(partial(loop.work, amount))) < loop.milliseconds / 5e3:
-        amount *= 2
-    best = min(taken, *(_cpu(partial(loop.work, amount)) for _ in range(20)))
-    return max(1, round(amount * loop.milliseconds / 1e3 / best))
-
-
-def _cpu(action: Callable[[], None]) -> float:
-    began = time.thread_time()
-    action()
-    return time.thread_time() - began
-
-
-def run(loop: Loop, amount: int, *, recorded: bool, told: "SimpleQueue[Cost]") -> None:
+def run(loop: Loop, *, recorded: bool, told: "SimpleQueue[Cost]") -> None:
     """One run, in a process of its own."""
     made = [samples(loop.arrays)(index) for index in range(4)] if loop.arrays is not None else []
     folder = Path(tempfile.mkdtemp(prefix="rlprobe-overhead-"))
     recorder = Recorder(folder / "run", capture=loop.capture) if recorded else None  # type: ignore[arg-type]  # of the table above
     time.sleep(_WARM_UP)
     own = [thread for thread in threading.enumerate() if thread.name.startswith("rlprobe")]
-    before, calls, began = _threads(own), 0.0, time.process_time()
+    before, calls, units, began = _threads(own), 0.0, 0, time.perf_counter()
     for step in range(loop.steps):
-        loop.work(amount)
+        ends = time.perf_counter() + loop.milliseconds / 1e3
+        while time.perf_counter() < ends:
+            loop.work()
+            units += 1
         metrics = scalars(step)
         if recorder is not None:
             called = time.thread_time()
@@ -116,14 +102,14 @@ def run(loop: Loop, amount: int, *, recorded: bool, told: "SimpleQueue[Cost]") -
             if made:
                 recorder.log_samples(step, made[step % len(made)], owned=True)  # type: ignore[arg-type]  # rows
             calls += time.thread_time() - called
-    spent = time.process_time() - began
+    wall = time.perf_counter() - began
     at_work = _threads(own) - before
     closing = time.process_time()
     if recorder is not None:
         recorder.close()  # the writer ends in here, and its clock with it: all that is spent meanwhile is its
     closed = time.process_time() - closing
     shutil.rmtree(folder)
-    told.put(Cost(whole=spent + closed, calls=calls, threads=at_work + closed))
+    told.put(Cost(wall=wall, rate=units / wall, calls=calls, threads=at_work + closed))
 
 
 def _threads(threads: list[threading.Thread]) -> float:
@@ -132,11 +118,11 @@ def _threads(threads: list[threading.Thread]) -> float:
     return sum(map(time.clock_gettime, clocks))
 
 
-def measured(loop: Loop, amount: int, *, recorded: bool) -> Cost:
+def measured(loop: Loop, *, recorded: bool) -> Cost:
     """One run's cost."""
     context = multiprocessing.get_context("fork")
     told = context.SimpleQueue()
-    process = context.Process(target=run, args=(loop, amount), kwargs={"recorded": recorded, "told": told})
+    process = context.Process(target=run, args=(loop,), kwargs={"recorded": recorded, "told": told})
     process.start()
     found: Cost = told.get()
     process.join()
@@ -150,23 +136,18 @@ def main() -> None:
     parser.add_argument("--only", default="", help="loops whose name contains this")
     arguments = parser.parse_args()
     print(f"{datetime.now(UTC):%d %B %Y}, load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores\n")
-    print("| step, and what is logged | promised | recorder | of it calls, us a step | whole (least, most) |")
+    print("| step, and what is logged | promised | recorder | of it calls, us a step | less work (least, most) |")
     print("|---|---|---|---|---|")
     for loop in LOOPS:
         if arguments.only not in loop.name:
             continue
-        amount = sized(loop)
-        pairs = [
-            (measured(loop, amount, recorded=False), measured(loop, amount, recorded=True))
-            for _ in range(arguments.rounds)
-        ]
-        nominal = loop.steps * loop.milliseconds / 1e3
-        share = statistics.median(100 * (cost.calls + cost.threads) / nominal for _, cost in pairs)
+        pairs = [(measured(loop, recorded=False), measured(loop, recorded=True)) for _ in range(arguments.rounds)]
+        share = statistics.median(100 * (cost.calls + cost.threads) / cost.wall for _, cost in pairs)
         calls = statistics.median(1e6 * cost.calls / loop.steps for _, cost in pairs)
-        whole = sorted(100 * (cost.whole / bare.whole - 1) for bare, cost in pairs)
+        less = sorted(100 * (1 - cost.rate / bare.rate) for bare, cost in pairs)
         print(
             f"| {loop.name} | {loop.promise:g} % | {share:.2f} % | {calls:.0f} "
-            f"| {statistics.median(whole):+.1f} % ({whole[0]:+.1f}, {whole[-1]:+.1f}) |",
+            f"| {statistics.median(less):+.1f} % ({less[0]:+.1f}, {less[-1]:+.1f}) |",
             flush=True,
         )
 

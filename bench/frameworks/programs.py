@@ -78,6 +78,7 @@ def alone(package: str, *modules: str) -> None:
 def openrlhf(folder: Path) -> None:
     """OpenRLHF's TensorboardLogger, through its BasePPOTrainer's save_logs_and_checkpoints."""
     without(
+        "aiohttp",
         "ray",
         "deepspeed",
         "vllm",

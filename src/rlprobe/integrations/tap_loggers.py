@@ -200,8 +200,9 @@ def ray(tap: "Tap", wraps: Wraps, module: object) -> None:
 
     from rlprobe.integrations.tap_places import RUN, TELL
 
-    names = vars(module)
-    original = names["init"]
+    original = vars(module).get("init")
+    if original is None:
+        return
 
     @functools.wraps(original)
     def init(*args: object, **kwargs: object) -> object:

@@ -1,5 +1,7 @@
 """Each right answer of the data set, stated word for word in the rewarded form, earns the reward."""
 
+import math
+
 from rlprobe.verifier.measure.columns import answer_columns, samples_of
 from rlprobe.verifier.measure.gold import Gold
 from rlprobe.verifier.measure.judging import each
@@ -43,7 +45,7 @@ def _of_rows(subject: Subject, gold: Gold) -> Outcome | None:
             continue
         answer = columns[0].pairs[0][0]
         sample = samples_of((row,))[0].saying(gold.form(answer))
-        if not gold.rewarded(sample):
+        if not math.isnan(gold.score(sample)) and not gold.rewarded(sample):  # None: another function's row
             return _failed(gold, answer, f"{gold.score(sample):.4g}", gold.form(answer), row.get(gold.column.name))
     return None
 

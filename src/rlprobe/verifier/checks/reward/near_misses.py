@@ -10,6 +10,7 @@ from rlprobe.verifier.outcome import Check, Outcome, failed, not_applicable, pas
 from rlprobe.verifier.subject import Subject
 
 LONGER = "4217"
+TOLERATED = 0.1  # relative; graders of measured quantities take 1 to 5 %
 CHECK = Check(
     id="V114",
     title="an answer that resembles the right one is wrong",
@@ -41,7 +42,7 @@ def _judged(gold: Gold) -> Outcome:
                 continue
             if score < gold.gold_score:
                 continue
-            told = failed if exact or _apart(said, answer) else warned
+            told = warned if _near_by(said, answer) else failed if exact or _apart(said, answer) else warned
             return told(
                 gold.reward.slot,
                 f"{gold.reward.name} gives {said!r} {score:.4g}, as much as the right answer {answer!r}.",
@@ -84,16 +85,25 @@ def _exact(gold: Gold, form: Form) -> bool:
 
 def _near(answer: str) -> list[str]:
     if re.fullmatch(r"-?\d+", answer):
-        near = [f"{answer}0", f"1{answer.lstrip('-')}", "-99999", "99999", f"{int(answer) + 1}"]
+        near = [f"{answer}0", f"1{answer.lstrip('-')}", "-99999", "99999"]
         near += [f"{answer[0]}.{answer[1:]}"] if len(answer) > 3 else []
         near += [_turned(answer)] if int(answer) else []
-        return [*near, *([answer[0]] if len(answer) > 1 and answer[0] != "-" else [])]
+        near += [answer[0]] if len(answer) > 1 and answer[0] != "-" else []
+        return [*near, f"{int(answer) + 1}"]
     if re.fullmatch(r"-?\d*\.\d+", answer):
         near = [f"{float(answer) + one:g}" for one in (1, 0.3, -0.3)]  # far for any tolerance, near for a rounding
         return [*near, "-99999", "99999", _turned(answer)]
     if len(answer) == 1:
         return [letter for letter in "BCDA" if letter != answer.upper()]
     return [f"{answer}x", f"x{answer}", answer[:-1]]
+
+
+def _near_by(said: str, answer: str) -> bool:
+    """Whether the numbers differ by so little that a tolerance explains their equal scores."""
+    try:
+        return abs(float(said) - float(answer)) <= TOLERATED * abs(float(answer))
+    except ValueError:
+        return False
 
 
 def _turned(answer: str) -> str:

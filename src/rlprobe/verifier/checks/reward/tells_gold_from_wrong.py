@@ -9,7 +9,7 @@ from rlprobe.verifier.measure.gold import UNFORMATTED, Gold, golds
 from rlprobe.verifier.measure.judging import each
 from rlprobe.verifier.measure.reading import uses_parameter
 from rlprobe.verifier.outcome import Check, Outcome, failed, not_checkable, passed
-from rlprobe.verifier.rewarding import answers, same
+from rlprobe.verifier.rewarding import Sample, answers, same
 from rlprobe.verifier.subject import Subject
 
 ROWS = 16  # rows of the data set that are tried
@@ -47,6 +47,8 @@ def _of_rows(subject: Subject, gold: Gold) -> Outcome | None:
         wrong = sample.saying(wrong_of(row) or UNFORMATTED)
         high, low = gold.score(sample), gold.score(wrong)
         telling = len(subject.rewards()) == 1 or _reads_answer(gold)
+        if not high > low and wrong_of(row) is None and not _reads_answer(gold) and _beats_scraps(gold, sample, high):
+            continue  # a rule that many texts keep: words enough, no comma ...
         if high < low or (telling and not high > low):
             return failed(
                 gold.reward.slot,
@@ -57,6 +59,14 @@ def _of_rows(subject: Subject, gold: Gold) -> Outcome | None:
                 fingerprint="upside down" if high < low else "",
             )
     return None
+
+
+def _beats_scraps(gold: Gold, sample: Sample, high: float) -> bool:
+    """Whether a letter or nothing at all scores lower."""
+    try:
+        return any(gold.score(sample.saying(scrap)) < high for scrap in ("x", ""))
+    except RaisedError:
+        return False
 
 
 def _reads_answer(gold: Gold) -> bool:

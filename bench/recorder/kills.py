@@ -6,7 +6,7 @@ Each child logs steps, samples and events as fast as its mode says, and writes b
 over, and after the call the time, to a shared memory map. It is killed, the recording is read, and checked:
 every row handed over more than 200 ms before the process last ran is there, once, in order, with its values; so are its
 samples and events; and nothing is there that was never about to be handed over. Half of the children take up the
-recording that the last one left, whose rows must still be there. Time in which the recorder's threads were ready to run
+recording that the last one left, whose rows must still be there. Time in which threads of the child were ready to run
 and a loaded machine gave them no core does not count.
 
 In the mode `calls` the child dies inside the n-th write, fsync, rename, unlink, mkdir or creation of a file, half of
@@ -104,7 +104,7 @@ class Ledger:
         _ENTRY.pack_into(self._map, _HEADER.size + (self.count - 1) * _ENTRY.size, step, now)
 
     def alive(self) -> float:
-        """The process runs now; returns the seconds in which the recorder's threads ran or had nothing to do."""
+        """The process runs now; returns the seconds in which its threads ran or had nothing to do."""
         now = time.monotonic() - _starved()
         struct.pack_into("<d", self._map, 16, now)
         return now
@@ -132,12 +132,11 @@ class Ledger:
 
 
 def _starved() -> float:
-    """Seconds in which the recorder's threads waited for a core so far."""
+    """Seconds in which threads of this process waited for a core so far; any of them may have held the others up."""
     waited = 0.0
     for thread in threading.enumerate():
-        if thread.name.startswith("rlprobe-"):
-            with contextlib.suppress(OSError):  # not Linux: nothing is known
-                waited += int(Path(f"/proc/self/task/{thread.native_id}/schedstat").read_text().split()[1]) / 1e9
+        with contextlib.suppress(OSError):  # not Linux: nothing is known
+            waited += int(Path(f"/proc/self/task/{thread.native_id}/schedstat").read_text().split()[1]) / 1e9
     return waited
 
 

@@ -19,7 +19,7 @@ from tests.support.corpus import Label, labels, opened
 
 from bench.doctor import corpus
 from bench.doctor.__main__ import LATE
-from bench.environments import apart, installed
+from bench.recorder.environments import apart, installed
 from rlprobe.recording.run import Run
 
 _DIAGNOSE_SECONDS = 120.0

@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench.environments import apart, installed
+from bench.recorder.environments import apart, installed
 
 PEERS: Mapping[str, str] = {
     "rlprobe": "",

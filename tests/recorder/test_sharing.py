@@ -1,9 +1,12 @@
 """Forks, threads, processes and sessions that share a recorder or a directory."""
 
+import contextlib
 import copy
 import ctypes
+import inspect
 import multiprocessing
 import os
+import sys
 import threading
 
 import pytest
@@ -245,6 +248,34 @@ def test_a_thread_of_the_recorder_that_something_ends_is_started_anew(tmp_path, 
     assert set(run.steps.tolist()) <= set(range(6))
     assert run.rows + run.reading.dropped >= 6  # what the thread had in its hands is counted, written or not
     assert run.manifest.state == "closed"
+
+
+def test_calls_that_run_out_of_stack_leave_the_recorder_working(tmp_path):
+    """As handlers do that signals put on top of each other: at some depth every call inside the recorder fails."""
+    recorder = Recorder(tmp_path / "run")
+    told = []
+
+    def at_depth(depth: int, step: int) -> None:
+        if depth:
+            at_depth(depth - 1, step)
+            return
+        recorder.log_event("custom", step)
+        recorder.log_step(step, value=1.0)
+        told.append(step)
+        recorder.flush(0.001)
+
+    room = sys.getrecursionlimit() - len(inspect.stack())
+    for step, depth in enumerate(range(room - 60, room)):
+        with contextlib.suppress(RecursionError):
+            at_depth(depth, step)
+    recorder.log_step(1000, value=1.0)
+
+    assert recorder.flush()
+    assert recorder.close()
+    steps = opened(tmp_path / "run").steps.tolist()
+    assert steps[-1] == 1000
+    assert set(steps[:-1]) <= {*range(60)}
+    assert len(steps) >= 20  # those that had room for all that a call needs
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ They are msgspec structs because the training thread makes one a call: a tenth o
 """
 
 from collections.abc import Mapping, Sequence
-from threading import Event
+from threading import Lock
 from typing import TypeAlias
 
 import msgspec
@@ -49,17 +49,28 @@ class ManifestItem(msgspec.Struct, frozen=True):
     size: int = 1024
 
 
-class FlushItem(msgspec.Struct):
-    """Asks to be told when everything before it is in the journal, or that the disk refuses it for now."""
+class FlushItem:
+    """Asks to be told when everything before it is in the journal, or that the disk refuses it for now.
 
-    done: Event
-    kept: bool = False
-    size: int = 0
+    What it waits with is a bare lock. An Event has one of its own that the writer thread needs as well: a caller that
+    a signal takes out of `wait`, and that fails there, would keep the writer from ever going on.
+    """
+
+    size = 0
+
+    def __init__(self) -> None:
+        self.kept = False
+        self._waits = Lock()
+        self._waits.acquire()
 
     def answer(self, *, kept: bool) -> None:
         """Tell who waits; called once, by the writer thread."""
         self.kept = kept
-        self.done.set()
+        self._waits.release()
+
+    def wait(self, timeout: float) -> bool:
+        """Wait for the answer, so many seconds at most; called once. Whether everything was kept."""
+        return self._waits.acquire(timeout=max(timeout, 0.0)) and self.kept
 
 
 Item: TypeAlias = StepItem | SamplesItem | EventItem | ManifestItem | FlushItem

@@ -127,10 +127,10 @@ class Worker:
         """
         if self._finished or not self._attempt("writer", self._revive):
             return False
-        item = FlushItem(threading.Event())
+        item = FlushItem()
         self._queue.put(item)
         self.wake()
-        return item.done.wait(timeout) and item.kept
+        return item.wait(timeout)
 
     @property
     def dropped(self) -> int:

@@ -230,7 +230,9 @@ def test_a_copy_of_a_recorder_records_nothing(tmp_path):
     assert opened(tmp_path / "run").column("value").tolist() == [1.0]
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+# A thread that is ended between opening a file and holding it leaves the file to the garbage collector.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning", "ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("name", ["rlprobe-writer", "rlprobe-keeper"])
 def test_a_thread_of_the_recorder_that_something_ends_is_started_anew(tmp_path, name, monkeypatch):
     monkeypatch.setattr(worker, "_KEEP_EVERY", 0.01)

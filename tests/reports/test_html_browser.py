@@ -147,8 +147,11 @@ def test_one_drag_zooms_every_chart_and_a_double_click_shows_the_whole_run(opene
 def _first_plot(page: "Page") -> "Locator":
     """The plotting area of the first chart, in sight with its neighbours."""
     page.locator(".stage").first.evaluate("(stage) => stage.scrollIntoView({ block: 'center' })")
-    page.wait_for_function(f"{IN_SIGHT}.length > 2")
-    return page.locator("figure.panel .u-over").first
+    for _ in range(200):  # wait_for_function evaluates in the page, which its content security policy forbids
+        if page.evaluate(f"{IN_SIGHT}.length > 2"):
+            return page.locator("figure.panel .u-over").first
+        page.wait_for_timeout(50)
+    raise AssertionError("no charts came into sight")
 
 
 def _ranges(page: "Page") -> set[tuple[float, float]]:

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as some
 
 from rlprobe import verify
@@ -188,6 +188,8 @@ def test_the_text_that_is_made_for_a_pattern_matches_it(marker, gap):
     assert re.search(pattern, example.replace("@A", "42").replace("@R", "So."), re.DOTALL)
 
 
+@example("[[")
+@example("a{1}{2}")
 @given(some.text(max_size=40))
 def test_no_string_of_a_function_breaks_the_search_for_patterns(text):
     example = example_of(text)

@@ -1,6 +1,7 @@
 """A text that a regular expression of the user's finds, with places for the reasoning and for the answer."""
 
 import re
+import warnings
 from collections.abc import Iterable, Sequence
 
 # The parser that `re` itself uses; there is no public one.
@@ -20,8 +21,10 @@ def example_of(pattern: str, flags: int = re.DOTALL) -> str | None:
     if len(pattern) > LONGEST:
         return None
     try:
-        compiled = re.compile(pattern, flags)
-        tree = parser.parse(pattern, flags)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of patterns that will change their meaning: it is not our business here
+            compiled = re.compile(pattern, flags)
+            tree = parser.parse(pattern, flags)
     except (re.error, OverflowError, RecursionError):
         return None
     groups = _open_groups(tree)

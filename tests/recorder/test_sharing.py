@@ -6,6 +6,7 @@ import ctypes
 import inspect
 import multiprocessing
 import os
+import signal
 import sys
 import threading
 
@@ -228,6 +229,42 @@ def test_a_copy_of_a_recorder_records_nothing(tmp_path):
         recorder.log_step(0, value=1.0)
 
     assert opened(tmp_path / "run").column("value").tolist() == [1.0]
+
+
+def _handlers() -> list[object]:
+    return [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
+
+
+def _handlers_beside_a_recorder(run: str, answers) -> None:
+    with Recorder(run) as recorder:
+        recorder.log_step(0, value=1.0)
+        answers.put([handler == signal.SIG_DFL or handler is signal.default_int_handler for handler in _handlers()])
+
+
+def test_a_forked_child_has_the_signals_of_before(tmp_path):
+    before = _handlers()
+    with Recorder(tmp_path / "run"):
+        assert _handlers() != before
+        pid = os.fork()
+        if pid == 0:
+            os._exit(0 if _handlers() == before else 1)
+        _, status = os.waitpid(pid, 0)
+
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert _handlers() == before
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_a_worker_of_multiprocessing_ends_by_the_signal_that_its_pool_sends(tmp_path, method):
+    """With a handler of Python's it might wait for a lock instead, and its pool for it."""
+    context = multiprocessing.get_context(method)
+    answers = context.Queue()
+    worker_process = context.Process(target=_handlers_beside_a_recorder, args=(str(tmp_path / "run"), answers))
+    worker_process.start()
+
+    assert answers.get(timeout=60) == [True, True]
+    worker_process.join()
+    assert opened(tmp_path / "run").rows == 1
 
 
 # A thread that is ended between opening a file and holding it leaves the file to the garbage collector.

@@ -5,7 +5,8 @@
 | close(), leaving the `with` block, interpreter exit | everything written, snapshot, state closed |
 | an exception that nobody caught | crash event, flush; state crashed when it ends the interpreter |
 | SIGTERM, SIGINT | signal event, flush, then what would have happened without rlprobe |
-| fork | the child's copy is inert; the parent's goes on |
+| SIGTERM, SIGINT in a process of multiprocessing | as SIGKILL: a pool ends its workers so, and waits for them |
+| fork | the child's copy is inert, its signals are what they were; the parent's goes on |
 | os._exit, SIGKILL, SIGSEGV | nothing runs; the journal holds what is older than a poll, readers see the free lock |
 """
 
@@ -55,16 +56,22 @@ def detach(recorder: "Recorder") -> None:
     """Let go of a recorder that was closed; the last one gives the signals back."""
     _live.discard(recorder)
     if not _live and threading.current_thread() is threading.main_thread():
-        for number, before in list(_before.items()):
-            if signal.getsignal(number) is _on_signal:
-                with contextlib.suppress(ValueError, TypeError):
-                    signal.signal(number, before)  # type: ignore[arg-type]  # what getsignal returned
-        _before.clear()
+        _give_signals_back()
+
+
+def _give_signals_back() -> None:
+    for number, before in list(_before.items()):
+        if signal.getsignal(number) is _on_signal:
+            with contextlib.suppress(ValueError, TypeError):
+                signal.signal(number, before)  # type: ignore[arg-type]  # what getsignal returned
+    _before.clear()
 
 
 def _install_signals() -> None:
     if threading.current_thread() is not threading.main_thread():
         return  # only the main thread may; the journal survives these signals anyway
+    if _in_a_worker():
+        return
     for number in _SIGNALS:
         before = signal.getsignal(number)
         if before is _on_signal or before is None or before is signal.SIG_IGN:
@@ -72,6 +79,16 @@ def _install_signals() -> None:
         with contextlib.suppress(ValueError):
             signal.signal(number, _on_signal)
             _before[number] = before
+
+
+def _in_a_worker() -> bool:
+    """Whether multiprocessing started this process.
+
+    A handler in Python runs between two bytecodes: a worker that is just about to wait for a lock would not end by
+    the SIGTERM with which its pool ends it, and the pool would wait for ever.
+    """
+    process = sys.modules.get("multiprocessing.process")
+    return process is not None and process.parent_process() is not None
 
 
 def _on_signal(number: int, frame: FrameType | None) -> None:
@@ -134,3 +151,4 @@ def _in_child() -> None:
     for recorder in list(_live):
         recorder.become_inert()
     _live.clear()
+    _give_signals_back()

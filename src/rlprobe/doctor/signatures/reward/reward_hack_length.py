@@ -61,7 +61,7 @@ SIGNATURE = Signature(
     ),
     title="Reward is bought with length",
     explanation="Completions grew to {after} tokens from {before} before step {onset}; longer ones get more reward, "
-    "and no score of the task itself has risen with it: they are {growth} times as long.",
+    "and no score of the task itself has risen with it.",
     record="Log the rank correlation of length and reward within groups as length_reward_correlation.",
     remedies=(
         Advice(
@@ -99,7 +99,6 @@ def judge(rows: Rows) -> Judgement:
         holds=grown & ~earned,
         log_evidence=evidence,
         critical=lowest <= -rows.limit("lost"),
-        facts={"growth": length / start},
     )
 
 

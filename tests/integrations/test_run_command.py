@@ -1,6 +1,7 @@
 """`rlprobe run`: the program is as it is without it, and what it logs is recorded."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 from rlprobe import open_run
 from rlprobe.cli import main
+from rlprobe.integrations.tap_process import _shown
 
 WRITER = "from tensorboardX import SummaryWriter; writer = SummaryWriter({folder!r}, flush_secs=3600)\n"
 needs_writer = pytest.mark.skipif(find_spec("tensorboardX") is None, reason="needs tensorboardX")
@@ -124,6 +126,10 @@ def test_a_python_without_rlprobe_trains_on_and_says_so(tmp_path: Path) -> None:
         (["run"], "expected `--` and a command"),
         (["run", "--"], "expected `--` and a command"),
         (["run", "--tell", "slack", "--", "true"], "expected names among wandb, tensorboard, trackio, got 'slack'"),
+        (["run", "python", "train.py"], "expected `--` before the command: rlprobe run -- python ..."),
+        (["run", "--run", "x", "true"], "expected `--` before the command: rlprobe run -- true ..."),
+        (["run", "--run", __file__, "--", "true"], "expected a directory, got a file. Name another directory."),
+        (["run", "--run", "x" * 300, "--", "true"], "File name too long. Name another directory."),
         (["run", "--", "no-such-program-here"], "expected a program that can be started, got 'no-such-program-here'"),
     ],
 )
@@ -131,6 +137,12 @@ def test_wrong_usage_is_one_line(given: list[str], told: str, capsys: pytest.Cap
     assert main(given) == 2
 
     assert told in capsys.readouterr().err
+
+
+def test_the_last_word_names_a_recording_so_that_a_shell_takes_it() -> None:
+    assert _shown(Path("runs/plain")) == "runs/plain"
+    assert shlex.split(_shown(Path("runs/a b ü"))) == ["runs/a b ü"]
+    assert _shown(Path("runs/\x1b[31mred\nline")).isprintable()
 
 
 @needs_writer

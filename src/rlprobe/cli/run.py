@@ -19,6 +19,8 @@ _SPLIT = "--"
 
 def before_parsing(words: list[str]) -> list[str]:
     """The words after the first `--` as one list: argparse would take a later `--` among them for its own."""
+    if _SPLIT not in words and (word := _first_argument(words)) is not None:
+        raise Failure(f"run: expected `--` before the command: rlprobe run -- {word[:80]} ...")
     at = words.index(_SPLIT) if _SPLIT in words else len(words)
     return [*words[:at], *(["--program", json.dumps(words[at + 1 :])] if words[at + 1 :] else [])]
 
@@ -33,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="LOGGER",
         help="write findings back into wandb, tensorboard or trackio (repeatable)",
     )
-    parser.add_argument("--program", type=_words, metavar="JSON", help="the words after `--`, as a list in JSON")
+    parser.add_argument("--program", type=_words, help=argparse.SUPPRESS)  # the words after `--`, as a list in JSON
 
 
 def run(args: argparse.Namespace) -> int:
@@ -51,11 +53,19 @@ def run(args: argparse.Namespace) -> int:
         raise Failure(f"run: {error}") from error
     if shutil.which(args.program[0]) is None:
         raise Failure(f"run: expected a program that can be started, got {args.program[0][:80]!r}. Check its name.")
-    run_dir = Path(args.run_dir) if args.run_dir else tap_places.default_run_dir(_script(args.program))
+    run_dir = Path(args.run_dir) if args.run_dir else tap_places.default_run_dir(tap_places.script_of(args.program))
+    if refused := tap_places.refused(run_dir):
+        raise Failure(f"run: --run {str(run_dir)[:80]!r}: {refused}. Name another directory.")
     variables = tap_places.environment_for(run_dir, list(tell)) | {tap_places.PROCESS: str(os.getpid())}
     sys.stdout.flush()
     sys.stderr.flush()
     os.execvpe(args.program[0], args.program, os.environ | variables)
+
+
+def _first_argument(words: list[str]) -> str | None:
+    """The first word that is no option of ours and no value of one."""
+    values = {at + 1 for at, word in enumerate(words) if word in ("--run", "--tell")}
+    return next((word for at, word in enumerate(words) if at not in values and not word.startswith("-")), None)
 
 
 def _words(text: str) -> list[str]:
@@ -63,12 +73,3 @@ def _words(text: str) -> list[str]:
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise argparse.ArgumentTypeError(f"expected a list of strings in JSON, got {text[:80]!r}")
     return words
-
-
-def _script(program: list[str]) -> str:
-    """The word that names the training program best: its Python file or module, else the command."""
-    from itertools import pairwise
-
-    files = [word for word in program if word.endswith(".py")]
-    modules = [after for word, after in pairwise(program) if word == "-m"]
-    return next(iter([*files, *(name.rpartition(".")[2] for name in modules), program[0]]))

@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 RUN = "RLPROBE_TAP"  # the run's directory; set by `rlprobe run`
@@ -17,6 +18,23 @@ def default_run_dir(program: str = "") -> Path:
     stem = Path(program or sys.argv[0] or "python").stem or "python"
     base = Path("runs") / f"{stem}-{time.strftime('%Y%m%d-%H%M%S')}"
     return next(path for path in sibling_names(base) if not path.exists())
+
+
+def script_of(program: "list[str]") -> str:
+    """The word that names the training program best: its Python file or module, else the command."""
+    files = [word for word in program if word.endswith(".py")]
+    modules = [after for word, after in pairwise(program) if word == "-m"]
+    return next(iter([*files, *(name.rpartition(".")[2] for name in modules), program[0]]))
+
+
+def refused(run_dir: Path) -> str:
+    """Why no recording can be made there, as far as can be seen before training begins; "" where nothing speaks
+    against it.
+    """
+    try:
+        return "" if run_dir.is_dir() or not run_dir.exists() else "expected a directory, got a file"
+    except OSError as error:  # a name that is too long, a folder that must not be looked into
+        return error.strerror or type(error).__name__
 
 
 def sibling_names(base: Path) -> "list[Path]":

@@ -1,6 +1,7 @@
 """The tap of a process under `rlprobe run`: it starts before the program does, and the first process tells the end."""
 
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -31,9 +32,15 @@ def _tell_end(base: Path, before: dict[Path, float]) -> None:
     if sys.stderr is None:
         return
     new = [path for path, written in _written(base).items() if written != before.get(path)]
-    told = [f"rlprobe: recorded in {path}. `rlprobe doctor {path}` diagnoses it." for path in new]
+    told = [f"rlprobe: recorded in {path}. `rlprobe doctor {path}` diagnoses it." for path in map(_shown, new)]
     nothing = (
         "rlprobe: nothing was recorded: no number went to a logger that the tap knows "
         "(docs/frameworks.md lists them), or the process that logs did not end in order."
     )
     print("\n".join(told or [nothing]), file=sys.stderr)  # noqa: T201 - the command's last word
+
+
+def _shown(path: Path) -> str:
+    """The path as a shell takes it, in characters that a terminal only shows."""
+    text = str(path)
+    return shlex.quote(text) if text.isprintable() else ascii(text)

@@ -1,7 +1,6 @@
 """Each fault shows at its mechanism, in raw numbers, before anything judges it."""
 
 import math
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -9,15 +8,13 @@ import pytest
 
 from rlprobe import lab
 from rlprobe.recording.run import Run
+from tests.support.lab_runs import each, of, trained
 
 pytestmark = pytest.mark.slow
-_STEPS = 150
-_SEED = 5
 
 
-@cache
 def _run(name: str) -> Run:
-    return lab.run_in_memory(name, _STEPS, seed=_SEED)
+    return trained(name).run
 
 
 def _fifths(name: str, metric: str) -> tuple[float, float]:
@@ -33,6 +30,7 @@ def _all(name: str, metric: str) -> np.ndarray:
     return run.column(metric)[run.logged(metric)]
 
 
+BOUND = 7 / math.sqrt(8)  # of standardised advantages: (n - 1) / sqrt(n) with the sample deviation
 RISES = {
     "length-hack": ("completion_tokens_mean", 1.3),
     "format-gaming": ("format_fraction", 1.05),
@@ -70,13 +68,11 @@ ALWAYS = {
     "constant-reward": ("reward_std_batch", 0.0, 0.0),
     "dead-component": ("reward_component_std/tags", 0.0, 0.0),
     "end-token-kept": ("reward_text_mismatch_fraction", 1.0, 1.0),
-    "too-hard": ("all_wrong_group_fraction", 0.3, 1.0),
     "mixed-groups": ("mixed_prompt_group_fraction", 1.0, 1.0),
     "drowned-advantages": ("advantage_abs_mean", 0.0, 0.01),
     "group-of-one": ("advantage_abs_mean", 0.0, 0.0),
     "kl-dominates": ("kl_mean", 0.0, 0.02),
     "moving-reference": ("kl_mean", 0.0, 0.0),
-    "unscored-sampling": ("ratio_first_pass_deviation", 0.3, math.inf),
     "dropout-on": ("ratio_first_pass_deviation", 0.1, math.inf),
     "learning-rate-zero": ("learning_rate", 0.0, 0.0),
     "frozen-weights": ("weight_update_ratio", 0.0, 0.0),
@@ -89,22 +85,28 @@ ALWAYS = {
     "temperature-low": ("duplicate_fraction", 0.6, 1.0),
 }
 
+# Seldom below the bound by chance, in the whole run with seed 0 too: looked at in a run of their own.
+OFTEN = {
+    "too-hard": ("all_wrong_group_fraction", 0.3, 1.0),
+    "unscored-sampling": ("ratio_first_pass_deviation", 0.3, math.inf),
+}
 
-@pytest.mark.parametrize("name", RISES)
+
+@pytest.mark.parametrize("name", each(RISES))
 def test_what_the_fault_drives_up_goes_up(name: str) -> None:
     metric, factor = RISES[name]
     first, last = _fifths(name, metric)
     assert last > factor * first, (metric, first, last)
 
 
-@pytest.mark.parametrize("name", FALLS)
+@pytest.mark.parametrize("name", each(FALLS))
 def test_what_the_fault_drives_down_goes_down(name: str) -> None:
     metric, factor = FALLS[name]
     first, last = _fifths(name, metric)
     assert last < (first if math.isnan(factor) else factor * first), (metric, first, last)
 
 
-@pytest.mark.parametrize("name", ALWAYS)
+@pytest.mark.parametrize("name", each(ALWAYS))
 def test_what_the_fault_fixes_stays_there(name: str) -> None:
     metric, low, high = ALWAYS[name]
     values = _all(name, metric)
@@ -112,52 +114,75 @@ def test_what_the_fault_fixes_stays_there(name: str) -> None:
     assert ((values >= low) & (values <= high)).all(), (metric, values.min(), values.max())
 
 
+@pytest.mark.parametrize("name", OFTEN)
+def test_what_the_fault_fixes_stays_there_in_a_shorter_run(name: str) -> None:
+    metric, low, high = OFTEN[name]
+    run = lab.run_in_memory(name, 150, seed=5)
+    values = run.column(metric)[run.logged(metric)]
+    assert len(values) > 0
+    assert ((values >= low) & (values <= high)).all(), (metric, values.min(), values.max())
+
+
+@of("proxy-overoptimised")
 def test_a_proxy_is_bought_with_the_true_score() -> None:
-    true = lab.run_in_memory("proxy-overoptimised", 300, seed=_SEED).column("true_reward_mean")
+    true = _run("proxy-overoptimised").column("true_reward_mean")
     smooth = np.convolve(true, np.full(15, 1 / 15), "valid")
     assert smooth.max() > smooth[0] + 0.05
     assert smooth[-1] < 0.2 * smooth.max()
 
 
+@of("memorised")
 def test_prompts_are_learned_by_heart_and_nothing_else() -> None:
     assert _fifths("memorised", "reward_mean")[1] > 0.9
     first, last = _fifths("memorised", "evaluation_score/heldout")
     assert last < first + 0.1
 
 
+@of("random-judge")
 def test_a_random_judge_teaches_nothing() -> None:
     first, last = _fifths("random-judge", "reward_mean")
     assert abs(last - first) < 0.03
     assert _all("random-judge", "reward_std_batch").min() > 0.1
 
 
+@of("judge-swapped")
 def test_a_swapped_judge_moves_the_reward_and_not_the_policy() -> None:
-    before, after = (_all("judge-swapped", "reward_mean")[part] for part in (slice(80, 90), slice(90, 100)))
+    before, after = (_all("judge-swapped", "reward_mean")[part] for part in (slice(170, 180), slice(180, 190)))
     assert after.mean() > before.mean() + 2.0
     entropy = _all("judge-swapped", "entropy_mean")
-    assert abs(entropy[90:100].mean() - entropy[80:90].mean()) < 0.1
+    assert abs(entropy[180:190].mean() - entropy[170:180].mean()) < 0.1
 
 
-def test_nan_rewards_reach_the_loss_or_are_skipped() -> None:
+@of("reward-nan")
+def test_nan_rewards_reach_the_loss() -> None:
     assert not np.isfinite(_all("reward-nan", "loss")).all()
+
+
+@of("reward-nan-skipped")
+def test_nan_rewards_are_skipped() -> None:
     assert _all("reward-nan-skipped", "skipped_update_fraction").max() == 1.0
     assert np.isfinite(_all("reward-nan-skipped", "entropy_mean")).all()
 
 
+@of("half-precision-overflow")
 def test_half_precision_overflows_once_its_scale_has_grown() -> None:
     norms = _all("half-precision-overflow", "grad_norm")
     assert np.isfinite(norms[:20]).all()
     assert not np.isfinite(norms[-1])
 
 
+@of("variance-division")
 def test_advantages_divided_by_the_variance_break_the_bound_of_standardised_groups() -> None:
-    bound = 7 / math.sqrt(8)  # (n - 1) / sqrt(n) with the sample deviation
-    assert _all("variance-division", "advantage_max").max() > 2 * bound
-    assert max(abs(_all("mixed-groups", "advantage_max"))) <= bound
+    assert _all("variance-division", "advantage_max").max() > 2 * BOUND
+
+
+@of("mixed-groups")
+def test_advantages_divided_by_the_deviation_keep_the_bound_in_mixed_groups_too() -> None:
+    assert max(abs(_all("mixed-groups", "advantage_max"))) <= BOUND
 
 
 def test_a_flipped_sign_disagrees_with_every_sample_that_has_an_advantage() -> None:
-    rows = _run("sign-flip").samples(step=1).columns
+    rows = lab.run_in_memory("sign-flip", 1, seed=0).samples(step=1).columns
     reward, advantage, groups = (np.asarray(rows[name]) for name in ("reward", "advantage", "group"))
     for group in np.unique(groups):
         inside = groups == group
@@ -166,46 +191,61 @@ def test_a_flipped_sign_disagrees_with_every_sample_that_has_an_advantage() -> N
         ).all()
 
 
-@pytest.mark.parametrize("name", ["wrong-reference", "reference-template", "reference-first-token"])
+@pytest.mark.parametrize("name", each(["wrong-reference", "reference-template", "reference-first-token"]))
 def test_a_wrong_reference_shows_before_the_first_update(name: str) -> None:
     assert _all(name, "kl_mean")[0] > 0.02
-    assert _all("sign-flip", "kl_mean")[0] == 0.0
 
 
+@of("reference-first-token")
 def test_the_drift_of_a_blind_start_sits_in_the_first_quarter() -> None:
     assert _all("reference-first-token", "kl_position_fraction/0")[:5].min() > 0.9
 
 
+@of("coarse-sampler")
 def test_a_coarse_sampler_differs_from_the_trainer_from_the_first_step() -> None:
     assert _all("coarse-sampler", "sampler_logprob_difference_mean")[0] > 0.05
+
+
+@of("sign-flip")
+def test_the_right_reference_and_sampler_agree_with_the_trainer_before_the_first_update() -> None:
+    assert _all("sign-flip", "kl_mean")[0] == 0.0
     assert _all("sign-flip", "sampler_logprob_difference_mean")[0] < 0.001
 
 
+@of("tight-clip")
 def test_a_tight_clip_takes_much_of_the_gradient() -> None:
     assert _all("tight-clip", "clip_fraction").mean() > 0.3
 
 
+@of("value-diverges")
 def test_a_fast_value_head_explains_less_than_nothing() -> None:
     assert np.median(_all("value-diverges", "value_explained_variance")[-50:]) < -0.05
 
 
+@of("gradient-spikes")
 def test_gradients_spike_again_and_again() -> None:
     norms = _all("gradient-spikes", "grad_norm")
-    assert (norms > 10 * np.median(norms)).sum() >= 8
+    assert (norms > 10 * np.median(norms)).sum() >= 16
 
 
+@of("bad-resume")
 def test_a_bad_resume_loses_what_was_learned() -> None:
     run = _run("bad-resume")
     assert [event.kind for event in run.events if event.kind == "resume"] == ["resume"]
     rewards = run.column("reward_mean")
-    assert rewards[75:80].mean() < rewards[65:75].mean() - 0.2
+    assert rewards[150:155].mean() < rewards[140:150].mean() - 0.2
     assert len(run.segments) == 2
 
 
-def test_loggers_that_break_freeze_or_stop_while_training_goes_on() -> None:
-    assert len(set(_all("frozen-logger", "entropy_mean")[70:].tolist())) == 1
-    assert len(set(_all("frozen-logger", "reward_mean")[70:].tolist())) > 20
-    assert not _run("lost-logger").logged("grad_norm")[100:].any()
+@of("frozen-logger")
+def test_a_logger_that_breaks_freezes_while_training_goes_on() -> None:
+    assert len(set(_all("frozen-logger", "entropy_mean")[130:].tolist())) == 1
+    assert len(set(_all("frozen-logger", "reward_mean")[130:].tolist())) > 20
+
+
+@of("lost-logger")
+def test_a_logger_that_dies_stops_while_training_goes_on() -> None:
+    assert not _run("lost-logger").logged("grad_norm")[190:].any()
     assert _run("lost-logger").logged("reward_mean").all()
 
 

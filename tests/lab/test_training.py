@@ -9,6 +9,7 @@ from rlprobe import lab
 from rlprobe.lab.catalog import Variant
 from rlprobe.recording.metrics import find
 from rlprobe.recording.run import Run
+from tests.support.lab_runs import each, trained
 
 _DISPLAYED = {variant.name: variant for variant in lab.variants()}
 
@@ -21,9 +22,9 @@ def _ends(run: Run, metric: str) -> tuple[float, float]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(_DISPLAYED))
+@pytest.mark.parametrize("name", each(sorted(_DISPLAYED)))
 def test_a_healthy_variant_learns_what_it_is_paid_for(name: str) -> None:
-    run = lab.run_in_memory(name, 300, seed=1)
+    run = trained(name).run
     metric = "preference_accuracy_fraction" if run.algorithm == "dpo" else "reward_mean"
     if name == "healthy-rescaled":
         metric = "accuracy_fraction"  # its reward is halved halfway
@@ -50,9 +51,9 @@ def test_the_same_seed_gives_the_same_bits_and_another_seed_does_not(name: str) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("entry", [*lab.faults(), *lab.variants()], ids=lambda entry: entry.name)
-def test_every_metric_is_canonical_and_within_its_range(entry: lab.Fault | lab.Variant) -> None:
-    run = lab.run_in_memory(entry.name, 6, seed=0)
+@pytest.mark.parametrize("trial", each(entry.name for entry in (*lab.faults(), *lab.variants())))
+def test_every_metric_is_canonical_and_within_its_range(trial: str) -> None:
+    run = trained(trial).run
     assert run.rows >= 1
     for name in run.metrics:
         metric = find(name)

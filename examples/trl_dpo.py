@@ -1,14 +1,18 @@
 """Train a model with TRL's DPO to prefer digits in order, recorded by one line, and diagnose the run.
 
-pip install 'rlprobe[trl]'
-python examples/trl_dpo.py --model Qwen/Qwen2.5-0.5B-Instruct --run runs/preferring
+    pip install 'rlprobe[trl]'
+    python examples/trl_dpo.py --run runs/preferring        # a tiny model that is made on the spot, on the CPU
+    python examples/trl_dpo.py --run runs/astray --fault
+    python examples/trl_dpo.py --run runs/qwen --model Qwen/Qwen2.5-0.5B-Instruct     # on a GPU
 
 With --fault the learning rate is 0.01, as if the model were trained from scratch.
 """
 
 import argparse
 import random
+from pathlib import Path
 
+import tiny_model
 from datasets import Dataset
 
 from rlprobe import attach, diagnose, open_run
@@ -34,15 +38,18 @@ def pairs(count: int, seed: int = 0) -> Dataset:
 def main() -> None:
     """Train, then say what the doctor makes of it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", default="Qwen/Qwen2.5-0.5B-Instruct")
+    parser.add_argument("--model", default="tiny", help="a name or folder of transformers")
     parser.add_argument("--run", default="runs/preferring")
     parser.add_argument("--steps", type=int, default=100)
-    parser.add_argument("--cpu", action="store_true")
+    parser.add_argument("--cpu", action="store_true", help="train on the CPU; the tiny model does")
     parser.add_argument("--fault", action="store_true", help=f"a learning rate of {FAULT_RATE}")
     arguments = parser.parse_args()
 
+    tiny = arguments.model == "tiny"
+    model = tiny_model.made(Path(f"{arguments.run}.model")) if tiny else arguments.model
+    on_cpu = arguments.cpu or tiny
     trainer = DPOTrainer(
-        model=arguments.model,
+        model=model,
         train_dataset=pairs(2048),
         args=DPOConfig(
             output_dir=f"{arguments.run}.checkpoints",
@@ -50,8 +57,8 @@ def main() -> None:
             per_device_train_batch_size=16,
             learning_rate=FAULT_RATE if arguments.fault else RATE,
             logging_steps=1,
-            bf16=not arguments.cpu,
-            use_cpu=arguments.cpu,
+            bf16=not on_cpu,
+            use_cpu=on_cpu,
             report_to=[],
         ),
     )

@@ -166,12 +166,3 @@ def test_samples_of_an_evaluation_count_in_no_statistic_of_training(sorter: Path
     assert "evaluation" in evaluated.samples(step=2).columns["split"]
     for metric in ("samples_count", "reward_std_group_mean", "duplicate_fraction", "length_reward_correlation"):
         assert evaluated.column(metric)[1] == plain.column(metric)[1]
-
-
-def test_the_example_trains_and_prints_a_verdict(sorter: Path, tmp_path: Path) -> None:
-    example = Path(__file__).resolve().parents[2] / "examples" / "trl_grpo.py"
-    options = ["--model", str(sorter), "--run", str(tmp_path / "run"), "--steps", "3", "--cpu"]
-    done = subprocess.run([sys.executable, str(example), *options], capture_output=True, text=True, check=True)
-
-    assert done.stdout.splitlines()[-1] in ("healthy", "unknown")
-    assert open_run(tmp_path / "run").steps.tolist() == [1, 2, 3]

@@ -2,28 +2,35 @@
 
     pip install verl vllm rlprobe
     python examples/verl_grpo.py data/sums            # writes train.parquet and test.parquet
-    bash examples/verl_grpo.sh data/sums              # needs a GPU; records into runs/sums/first
+    sh examples/verl_grpo.sh data/sums                # needs a GPU; records into runs/sums/first
+    sh examples/verl_grpo.sh data/sums --fault        # records into runs/sums/unread
 
     rlprobe watch runs/sums/first                     # beside it, or `rlprobe doctor` afterwards
 
-With RLPROBE_FAULT=1 the reward looks for a tag that the prompt does not ask for, so that nothing is ever right.
+With --fault the reward looks for a tag that the prompt does not ask for, so that nothing is ever right.
 """
 
-import os
 import random
 import re
 import sys
 from pathlib import Path
 
 ASKED = "What is {a} times {b}? Put the answer between <answer> and </answer>."
-_FOUND = re.compile(r"<answer>\s*(-?\d+)\s*</answer>")
-_FAULT = re.compile(r"<result>\s*(-?\d+)\s*</result>")
 
 
-def compute_score(data_source: str, solution_str: str, ground_truth: str, extra_info: object = None) -> float:
-    """verl's custom_reward_function: 1 for the right number between the tags."""
-    found = (_FAULT if os.environ.get("RLPROBE_FAULT") == "1" else _FOUND).findall(solution_str)
-    return float(bool(found) and found[-1] == ground_truth)
+def compute_score(
+    data_source: str, solution_str: str, ground_truth: str, extra_info: object = None, tag: str = "answer"
+) -> dict[str, float]:
+    """verl's custom_reward_function: 1 for the right number between the tags; what it saw is recorded beside."""
+    found = re.findall(rf"<{tag}>\s*(-?\d+)\s*</{tag}>", solution_str)
+    return {"score": float(bool(found) and found[-1] == ground_truth), "tagged": float(bool(found))}
+
+
+def compute_wrong_score(
+    data_source: str, solution_str: str, ground_truth: str, extra_info: object = None
+) -> dict[str, float]:
+    """The same for a tag that no completion has."""
+    return compute_score(data_source, solution_str, ground_truth, extra_info, tag="result")
 
 
 def rows(count: int, seed: int) -> list[dict[str, object]]:

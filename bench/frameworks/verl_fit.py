@@ -1,9 +1,10 @@
 """verl's own v1 training loop on a CPU: its PPOTrainer, TransferQueue, advantages, metrics and Tracking.
 
 What needs a GPU there is small here: the policy is a table of logits in torch in the place of the actor's workers, and
-samples from itself in the place of an engine's servers. python -m bench.frameworks runs it; by hand:
+samples from itself in the place of an engine's servers. Configuration and reward are those of examples/verl_grpo.sh,
+loaded by verl's own code; only sizes and places differ. python -m bench.frameworks runs it; by hand:
 
-    PYTHONPATH=.venv/frameworks/verl RLPROBE_RUN=runs/verl python -m bench.frameworks.verl_fit
+    PYTHONPATH=.venv/frameworks/verl RLPROBE_RUN=runs/verl python -m bench.frameworks.verl_fit [--fault]
 """
 
 import os
@@ -15,24 +16,30 @@ import ray
 import torch
 import transfer_queue as tq
 import verl
-from omegaconf import OmegaConf
+from hydra import compose, initialize_config_dir
+from omegaconf import DictConfig
 from tensordict import TensorDict
 from transfer_queue import KVBatchMeta
+from verl.trainer.ppo.reward import get_custom_reward_fn
 from verl.trainer.ppo.v1.trainer_base import PPOTrainer
+from verl.utils.config import validate_config
 
-STEPS, PROMPTS, GROUP, LONGEST, VOCABULARY = 12, 4, 8, 6, 12
+from bench.frameworks.verl_script import words_of
+
+STEPS, PROMPTS, GROUP, LONGEST, VOCABULARY = 25, 4, 8, 40, 12
 PAD, END = 0, 1
 COLUMNS = ("prompts", "responses", "response_mask", "rm_scores", "rollout_log_probs")
 
 
 class Tokenizer:
-    """Digits as tokens."""
+    """Digits as tokens; the first one of a text is shown as an answer between tags."""
 
     pad_token_id = PAD
 
     def decode(self, ids: torch.Tensor, *, skip_special_tokens: bool) -> str:
         """The digits of one row."""
-        return "".join(str(int(token) - 2) for token in ids if int(token) > END)
+        digits = "".join(str(int(token) - 2) for token in ids if int(token) > END)
+        return f"<answer>{digits[:1]}</answer>{digits[1:]}"
 
     def batch_decode(self, ids: torch.Tensor, *, skip_special_tokens: bool) -> list[str]:
         """The digits of several rows."""
@@ -112,6 +119,7 @@ class CpuTrainer(PPOTrainer):
         self.global_steps, self.steps_per_epoch, self.total_training_steps = 0, STEPS, STEPS
         self.resource_pool_manager = type("Pools", (), {"get_n_gpus": lambda self: 1})()
         self.distillation_config = None
+        self.score = get_custom_reward_fn(self.config)
         self._init_dump_executor()
         self.replay_buffer = self
 
@@ -122,12 +130,15 @@ class CpuTrainer(PPOTrainer):
     def _add_batch_to_generate(self) -> None:
         rows = [(str(uuid.uuid4()), place + 2) for place in range(PROMPTS)]
         keys, columns = [], {name: [] for name in COLUMNS}
-        uids = []
+        uids, extra = [], []
         for uid, last in rows:
             for member in range(GROUP):
                 response = self.actor_rollout_wg.sample(last)
+                text = self.tokenizer.decode(torch.tensor(response), skip_special_tokens=True)
+                said = self.score(data_source="sums", solution_str=text, ground_truth=str(last - 2), extra_info={})
                 scores = torch.zeros(len(response))
-                scores[-1] = float(sum(token == last for token in response)) / LONGEST  # the prompt's digit, again
+                scores[-1] = said["score"]
+                extra.append({"reward_extra_info": said})  # where verl's agent loop puts it
                 keys.append(f"{uid}_{member}_0")
                 uids.append(uid)
                 columns["prompts"].append(torch.tensor([2, last]))
@@ -141,6 +152,7 @@ class CpuTrainer(PPOTrainer):
         fields["uid"] = uids
         fields["num_turns"] = [2] * len(keys)
         fields["reward_model"] = [{"ground_truth": ""}] * len(keys)
+        fields["extra_fields"] = extra
         tags = [{"min_global_steps": self.global_steps - 1, "max_global_steps": self.global_steps - 1} for _ in keys]
         self._generated = tq.kv_batch_put(keys=keys, partition_id="train", fields=fields, tags=tags)
 
@@ -161,26 +173,22 @@ class CpuTrainer(PPOTrainer):
         return {"val-core/digits/reward/mean@1": 0.2}
 
 
-def main() -> None:
+def configuration(*, fault: bool) -> DictConfig:
+    """The example's, as verl composes and checks it; smaller, and without a GPU's worth of data."""
+    words = words_of("data/sums", *(["--fault"] if fault else []))
+    changes = ["data.train_batch_size=4", "actor_rollout_ref.actor.ppo_mini_batch_size=4"]
+    changes += [f"data.max_response_length={LONGEST}", f"actor_rollout_ref.rollout.n={GROUP}"]
+    changes += ["trainer.val_before_train=true", "trainer.test_freq=5", "trainer.log_val_generations=3"]
+    changes += ["trainer.save_freq=-1", "transfer_queue.backend.SimpleStorage.num_data_storage_units=1"]
+    with initialize_config_dir(str(Path(verl.__file__).parent / "trainer" / "config"), version_base=None):
+        config = compose("ppo_trainer", overrides=[*words[2:], *changes])
+    validate_config(config, use_reference_policy=True, use_critic=False)
+    return config
+
+
+def main(*, fault: bool) -> None:
     """Train."""
-    folder = Path(verl.__file__).parent / "trainer" / "config"
-    config = OmegaConf.load(folder / "_generated_ppo_trainer.yaml")
-    changes = ["algorithm.adv_estimator=grpo", "algorithm.use_kl_in_reward=false", "data.train_batch_size=4"]
-    changes += [
-        "actor_rollout_ref.actor.use_kl_loss=true",
-        "actor_rollout_ref.rollout.n=8",
-        "trainer.val_before_train=true",
-    ]
-    changes += ['trainer.logger=["console","rlprobe"]', "trainer.project_name=bench", "trainer.experiment_name=verl"]
-    changes += [
-        "trainer.test_freq=5",
-        "trainer.save_freq=-1",
-        "trainer.log_val_generations=3",
-        "trainer.total_epochs=1",
-    ]
-    changes += [f"data.max_response_length={LONGEST}"]
-    changes += ["transfer_queue.backend.SimpleStorage.num_data_storage_units=1"]
-    config = OmegaConf.merge(config, OmegaConf.from_dotlist(changes))
+    config = configuration(fault=fault)
     ray.init(num_cpus=8, include_dashboard=False, log_to_driver=False)
     tq.init(config.get("transfer_queue"))
     trainer = CpuTrainer(config)
@@ -192,5 +200,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("RLPROBE_RUN", sys.argv[1] if len(sys.argv) > 1 else "runs/verl")
-    main()
+    os.environ.setdefault("RLPROBE_RUN", "runs/verl")
+    main(fault="--fault" in sys.argv[1:])

@@ -9,9 +9,11 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from rlprobe import open_run
+from rlprobe.integrations.verl_rollouts import components_of
 from rlprobe.integrations.verl_tracking import RUN, run_dir_of, settings_of
 
 PROGRAM = Path(__file__).with_name("verl_tracking_program.py")
@@ -49,6 +51,13 @@ def test_a_kl_term_that_is_off_has_no_coefficient(in_reward: bool, in_loss: bool
     }
 
     assert settings_of(configuration)["kl_coefficient"] == coefficient
+
+
+def test_parts_of_a_reward_are_numbers_and_a_sample_may_lack_one() -> None:
+    given = {"acc": [True, False], "score": [np.float32(0.5), None], "why": ["short", 1.0], "gone": [None, None]}
+
+    assert components_of(given, 2) == {"reward/acc": [1.0, 0.0], "reward/score": [0.5, None]}
+    assert components_of({"acc": [1.0]}, 2) == {}
 
 
 @needs_verl

@@ -1,4 +1,4 @@
-"""verl's rollouts as sample rows, taken where the driver computes the advantages. Read from verl 0.9.0.
+"""verl's rollouts as sample rows, taken where the driver computes the advantages. Read from verl 0.5.0 to 0.9.1.
 
 The legacy trainer has the whole batch there; the v1 trainer's texts are asked of its TransferQueue, as verl itself does
 for `trainer.rollout_data_dir`. Everything lies in host memory by then. Texts are decoded of at most TEXT_ROWS samples a
@@ -25,6 +25,7 @@ _TOKENS = {  # column of per-token numbers -> verl's name
     "token_sampler_logprobs": "rollout_log_probs",
 }
 _MEANS = {"token_old_logprobs": "old_logprob", "token_reference_logprobs": "reference_logprob"}
+_NUMBERS = (int, float, np.number, np.bool_)
 _MEANS |= {"token_sampler_logprobs": "sampler_logprob"}
 
 
@@ -45,6 +46,7 @@ class _Tokenizer(Protocol):
 class _Trainer(Protocol):
     """RayPPOTrainer or the v1 PPOTrainer."""
 
+    config: Mapping[str, Mapping[str, object]]
     global_steps: int
     tokenizer: _Tokenizer
 
@@ -127,7 +129,23 @@ def _v1_computed(trainer: _Trainer, batch: _Keys, queue: _Queue) -> None:
     padding = trainer.tokenizer.pad_token_id
     prompts, responses = (ids[name].to_padded_tensor(padding=padding) for name in fields)
     columns |= texts_of(trainer.tokenizer, prompts, responses, columns)
+    columns["token_ids"] = _rows(responses.cpu().numpy(), data.batch["response_mask"].bool().cpu().numpy(), np.int32)
+    columns["prompt_tokens"] = ids["prompts"].offsets().diff().tolist()
+    if isinstance(cap := trainer.config["data"]["max_response_length"], int):
+        columns["truncated"] = (ids["responses"].offsets().diff() >= cap).tolist()
+    with backend.guard("parts of the reward"):  # a read of their own: what fails here costs no texts
+        columns |= _v1_components(batch, queue)
     _record(backend, trainer, columns)
+
+
+def _v1_components(batch: _Keys, queue: _Queue) -> dict[str, object]:
+    """What the agent loop kept of the reward function's answers beside the reward."""
+    fetched = queue.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=["extra_fields"])
+    fields = dict(fetched.items()).get("extra_fields", ())  # a TensorDict does not answer `in`
+    rows = fields.tolist() if hasattr(fields, "tolist") else list(fields)
+    said = [row.get("reward_extra_info") or {} if isinstance(row, Mapping) else {} for row in rows]
+    names = dict.fromkeys(name for row in said for name in row)
+    return components_of({str(name): [row.get(name) for row in said] for name in names}, len(batch.keys))
 
 
 def _record(backend: Backend, trainer: _Trainer, columns: dict[str, object]) -> None:
@@ -153,11 +171,32 @@ def columns_of(data: _Batch) -> dict[str, object]:
         given = batch["attention_mask"][:, -mask.shape[1] :].sum(-1)
         columns["truncated"] = (given == mask.shape[1]).tolist()
         columns["prompt_tokens"] = batch["attention_mask"][:, : -mask.shape[1]].sum(-1).tolist()
-    for name in data.meta_info.get("reward_extra_keys", ()):
-        values = data.non_tensor_batch.get(name)
-        if values is not None and all(isinstance(value, int | float | np.number | np.bool_) for value in values):
-            columns[f"reward/{name}"] = [float(value) for value in values]  # type: ignore[arg-type]  # they are numbers
-    return columns | _per_token(batch, mask, divisor)
+    given = {name: data.non_tensor_batch.get(name, ()) for name in _extra_names(data)}
+    return columns | components_of(given, len(mask)) | _per_token(batch, mask, divisor)
+
+
+def _extra_names(data: _Batch) -> Sequence[str]:
+    """What the reward function said beside the reward.
+
+    verl 0.7 and later name it. Before that it is what lies in plain arrays of numbers: a data set's columns are arrays
+    of objects, and two underscores begin verl's own.
+    """
+    named = data.meta_info.get("reward_extra_keys")
+    if named is not None:
+        return named
+    kinds = {name: getattr(values, "dtype", None) for name, values in data.non_tensor_batch.items()}
+    return [name for name, kind in kinds.items() if getattr(kind, "kind", "") in "fiub" and name[:2] != "__" and kind]
+
+
+def components_of(given: Mapping[str, Sequence[object]], count: int) -> dict[str, object]:
+    """The parts of a reward that are numbers as columns `reward/NAME`; None where a sample has none."""
+    columns: dict[str, object] = {}
+    for name, values in given.items():
+        cells = [float(value) if isinstance(value, _NUMBERS) else None for value in values]
+        texts = any(value is not None and not isinstance(value, _NUMBERS) for value in values)
+        if len(cells) == count and not texts and any(cell is not None for cell in cells):
+            columns[f"reward/{name}"] = cells
+    return columns
 
 
 def _per_token(batch: "Mapping[str, Tensor]", mask: "Tensor", divisor: "Tensor") -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""verl's Tracking with one backend more: "rlprobe". Read from verl 0.9.0, `verl/utils/tracking.py`.
+"""verl's Tracking with one backend more: "rlprobe". Read from `verl/utils/tracking.py` of verl 0.5.0 to 0.9.1.
 
 Where the recording lies: $RLPROBE_RUN, else runs/PROJECT/EXPERIMENT of verl's own configuration.
 """
@@ -114,7 +114,8 @@ def install(module: object) -> None:
     tracking.supported_backend.append(BACKEND)
     wraps = Wraps(HookGuard(report))
     wraps.around(tracking, "__init__", after=_opened)
-    wraps.around(tracking, "finish", before=_finished)
+    for end in ("finish", "__del__"):  # verl 0.8 and older have the second alone
+        wraps.around(tracking, end, before=_finished)
     wraps.around(vars(module)["ValidationGenerationsLogger"], "log", before=_validated)
 
 

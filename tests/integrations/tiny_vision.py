@@ -1,4 +1,4 @@
-"""A vision model small enough for a test: Llava over a tiny CLIP and a tiny Qwen2 with random weights, made on the spot."""
+"""A vision model small enough for a test, made on the spot: Llava over a tiny CLIP and a tiny Qwen2, random weights."""
 
 import string
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A training program under a launcher: FOLDER [EXIT_CODE]. Each process logs to TensorBoard; without a code it waits."""
+"""A program under a launcher: FOLDER [EXIT_CODE]. Each process logs to TensorBoard; without a code it then waits."""
 
 import os
 import sys

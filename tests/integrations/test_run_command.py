@@ -12,6 +12,8 @@ import pytest
 
 from rlprobe import open_run
 from rlprobe.cli import main
+from rlprobe.integrations.tap_frameworks import FRAMEWORKS
+from rlprobe.integrations.tap_loggers import LOGGERS
 from rlprobe.integrations.tap_process import _shown
 
 WRITER = "from tensorboardX import SummaryWriter; writer = SummaryWriter({folder!r}, flush_secs=3600)\n"
@@ -152,3 +154,74 @@ def test_a_rank_that_is_not_the_first_records_nothing(tmp_path: Path) -> None:
 
     assert done.returncode == 0
     assert not (tmp_path / "run").exists()
+
+
+def last_words(done: "subprocess.CompletedProcess[str]") -> list[str]:
+    """What rlprobe said: the names of the recordings, or that there is none."""
+    lines = [line for line in done.stderr.splitlines() if line.startswith("rlprobe:")]
+    return [Path(line.split()[3].rstrip(".")).name if "recorded in" in line else line.split(":")[1] for line in lines]
+
+
+NOTHING = [" nothing was recorded"]
+
+
+@needs_writer
+def test_a_program_that_replaces_itself_has_still_recorded(tmp_path: Path) -> None:
+    script = LOGS_TWO.format(folder=str(tmp_path / "tb"))
+    script += "writer.close(); import os, sys; os.execv(sys.executable, [sys.executable, '-c', 'print(1)'])"
+
+    assert last_words(finished(tmp_path / "run", sys.executable, "-c", script)) == ["run"]
+    assert last_words(finished(tmp_path / "run", sys.executable, "-c", "print(1)")) == NOTHING  # nothing this time
+
+
+@needs_writer
+def test_programs_of_a_script_each_have_a_recording_and_tell_of_it(tmp_path: Path) -> None:
+    program = tmp_path / "child.py"
+    program.write_text(LOGS_TWO.format(folder=str(tmp_path / "tb")) + "writer.close()")
+    one = f"{sys.executable} {program}"
+    done = finished(tmp_path / "run", "sh", "-c", f"{one}; {one}; {one} other; {sys.executable} -c 'print(1)'; exit 5")
+
+    assert done.returncode == 5
+    assert last_words(done) == ["run", "run", "run-2"]  # the same words again go on with their recording
+    assert sorted(path.name for path in tmp_path.glob("run*")) == ["run", "run-2"]
+
+
+def test_a_forked_child_has_no_last_word(tmp_path: Path) -> None:
+    script = "import os, sys; os.fork() and os.wait(); sys.exit(0)"
+
+    assert last_words(finished(tmp_path / "run", sys.executable, "-c", script)) == NOTHING
+
+
+OTHERS = """
+class Run:
+    def log(self, message): return message
+    def finish(self): return 1
+class SummaryWriter:
+    def add_scalar(self): return 2
+    def close(self): return 3
+def init(width): return width
+"""
+USES = """
+import importlib, sys
+for name in sys.argv[1:]:
+    module = importlib.import_module(name)
+    if hasattr(module, "Run"):
+        run, writer = module.Run(), module.SummaryWriter()
+        print(run.log("text"), run.finish(), writer.add_scalar(), writer.close(), module.init(width=4))
+"""
+
+
+@pytest.mark.parametrize(("content", "told"), [("", ""), (OTHERS, "text 1 2 3 4\n")])
+def test_modules_of_the_users_own_with_loggers_names_are_left_alone(tmp_path: Path, content: str, told: str) -> None:
+    modules = [module for module, _, _ in (*LOGGERS, *FRAMEWORKS)]
+    for module in modules:
+        place = tmp_path / "own"
+        for name in module.split("."):
+            place /= name
+            place.mkdir(parents=True, exist_ok=True)
+            (place / "__init__.py").write_text(content)
+    done = finished(tmp_path / "run", sys.executable, "-c", USES, *modules, PYTHONPATH=str(tmp_path / "own"))
+
+    assert (done.returncode, done.stdout) == (0, told * len(modules))
+    assert len(done.stderr.splitlines()) == 1
+    assert last_words(done) == NOTHING

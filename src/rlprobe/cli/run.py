@@ -28,13 +28,10 @@ def before_parsing(words: list[str]) -> list[str]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.add_argument("--run", dest="run_dir", metavar="DIR", help="where to record (default: runs/PROGRAM-TIME)")
-    parser.add_argument(
-        "--tell",
-        action="append",
-        default=[],
-        metavar="LOGGER",
-        help="write findings back into wandb, tensorboard or trackio (repeatable)",
-    )
+    told = "write findings back into wandb, tensorboard or trackio (repeatable)"
+    parser.add_argument("--tell", action="append", default=[], metavar="LOGGER", help=told)
+    halts = "watch beside training, and stop it where the policy says so (docs/watching.md)"
+    parser.add_argument("--halt", nargs="?", const=True, default=False, metavar="DOCTOR.TOML", help=halts)
     parser.add_argument("--program", type=_words, help=argparse.SUPPRESS)  # the words after `--`, as a list in JSON
 
 
@@ -53,10 +50,12 @@ def run(args: argparse.Namespace) -> int:
         raise Failure(f"run: {error}") from error
     if shutil.which(args.program[0]) is None:
         raise Failure(f"run: expected a program that can be started, got {args.program[0][:80]!r}. Check its name.")
-    run_dir = Path(args.run_dir) if args.run_dir else tap_places.default_run_dir(tap_places.script_of(args.program))
+    run_dir = (
+        Path(args.run_dir) if args.run_dir else tap_places.default_run_dir(tap_places.script_of(list(args.program)))
+    )
     if refused := tap_places.refused(run_dir):
         raise Failure(f"run: --run {str(run_dir)[:80]!r}: {refused}. Name another directory.")
-    variables = tap_places.environment_for(run_dir, list(tell)) | {tap_places.PROCESS: str(os.getpid())}
+    variables = tap_places.environment_for(run_dir, list(tell), args.halt)
     sys.stdout.flush()
     sys.stderr.flush()
     os.execvpe(args.program[0], args.program, os.environ | variables)
@@ -64,12 +63,13 @@ def run(args: argparse.Namespace) -> int:
 
 def _first_argument(words: list[str]) -> str | None:
     """The first word that is no option of ours and no value of one."""
-    values = {at + 1 for at, word in enumerate(words) if word in ("--run", "--tell")}
+    values = {at + 1 for at, word in enumerate(words) if word in ("--run", "--tell", "--halt")}
     return next((word for at, word in enumerate(words) if at not in values and not word.startswith("-")), None)
 
 
-def _words(text: str) -> list[str]:
+def _words(text: str) -> tuple[str, ...]:
+    """The program's words, which may be empty ones: a tuple, since an empty word in a list of ours is a mistake."""
     words = json.loads(text)
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise argparse.ArgumentTypeError(f"expected a list of strings in JSON, got {text[:80]!r}")
-    return words
+    return tuple(words)

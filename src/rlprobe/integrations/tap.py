@@ -17,7 +17,7 @@ from rlprobe.integrations.guard import HookGuard
 from rlprobe.integrations.import_hooks import forget, when_imported
 from rlprobe.integrations.tap_frameworks import FRAMEWORKS
 from rlprobe.integrations.tap_loggers import LOGGERS
-from rlprobe.integrations.tap_places import RUN, TELL, default_run_dir
+from rlprobe.integrations.tap_places import HALT, RUN, TELL, default_run_dir, halt_of
 from rlprobe.integrations.wrapping import Wraps
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ log = logging.getLogger("rlprobe")
 _current: "list[Tap]" = []
 
 
-def tap(run_dir: str | Path | None = None, *, tell: Sequence[str] = ()) -> "Tap":
+def tap(run_dir: str | Path | None = None, *, tell: Sequence[str] = (), halt: bool | str | Path = False) -> "Tap":
     """Record what goes to wandb, TensorBoard, Trackio, MLflow, SwanLab, a HF Trainer's callbacks or a framework's log.
 
     Call it before or after those are imported or started. A second call gives the tap that is there.
@@ -38,6 +38,9 @@ def tap(run_dir: str | Path | None = None, *, tell: Sequence[str] = ()) -> "Tap"
             `rlprobe run` that command's directory is taken.
         tell: loggers into which findings are written back: "wandb", "tensorboard", "trackio". Starts a
             `rlprobe watch` beside training.
+        halt: True starts `rlprobe watch RUN --halt` beside training. Where it asks for a halt, a Trainer of
+            transformers stops with a checkpoint; any other loop that does not ask `should_stop` is interrupted as by
+            Ctrl-C. A path names the doctor.toml with the policy.
 
     Returns:
         The tap; `close()` it to end the recording early, or let the end of the process do it.
@@ -50,7 +53,7 @@ def tap(run_dir: str | Path | None = None, *, tell: Sequence[str] = ()) -> "Tap"
     if _current:
         return _current[0]
     chosen = Path(os.environ.get(RUN) or run_dir or default_run_dir())
-    opened = Tap(chosen, tell=names)
+    opened = Tap(chosen, tell=names, halt=halt or halt_of(os.environ.get(HALT, "")))
     _current.append(opened)
     return opened
 
@@ -67,20 +70,24 @@ class Tap:
     Args:
         run_dir: directory of the recording.
         tell: loggers into which findings are written back.
+        halt: whether a halt is asked for and passed on, as `tap` has it.
 
     Attributes:
         writers: the TensorBoard writers that were written to.
     """
 
-    def __init__(self, run_dir: Path, *, tell: Sequence[str] = ()) -> None:
+    def __init__(self, run_dir: Path, *, tell: Sequence[str] = (), halt: bool | str | Path = False) -> None:
         self.run_dir = run_dir
+        self._halt = halt
         self._guard = HookGuard(self._report)
         self._wraps = Wraps(self._guard)
         self._lock = threading.RLock()
         self._tell = tell
         self.writers: WeakSet[object] = WeakSet()
         self._opened: Recording | None = None
-        self._installers = [(module, self._installer(install)) for module, install in (*LOGGERS, *FRAMEWORKS)]
+        self._installers = [
+            (module, self._installer(names, install)) for module, names, install in (*LOGGERS, *FRAMEWORKS)
+        ]
         for module, installer in self._installers:
             when_imported(module, installer)
 
@@ -89,8 +96,8 @@ class Tap:
         source: str,
         row: Mapping[str, object],
         *,
-        step: int | None = None,
-        count: int | None = None,
+        step: object = None,
+        count: object = None,
         run: str = "",
         config: Callable[[], Mapping[str, object]] | None = None,
     ) -> None:
@@ -99,7 +106,7 @@ class Tap:
         Args:
             source: the logger's name.
             row: foreign key -> value; what is no number is left out.
-            step: the step that the caller named.
+            step: the step that the caller named; whatever is no whole number counts as none.
             count: the logger's own count of rows, for callers that name none.
             run: the logger's name of the run; another one after `finished` begins another recording.
             config: gives the configuration of the run; called once.
@@ -108,7 +115,7 @@ class Tap:
             self._recording.take(source, row, step=step, count=count, run=run, config=config)
 
     def take_samples(
-        self, source: str, step: int | None, rows: Sequence[Mapping[str, object]], *, count: int | None = None
+        self, source: str, step: object, rows: Sequence[Mapping[str, object]], *, count: object = None
     ) -> None:
         """Record samples that a logger was handed as a table."""
         with self._lock:
@@ -124,6 +131,22 @@ class Tap:
         with self._lock:
             self._recording.finished(source, run)
 
+    @property
+    def should_stop(self) -> bool:
+        """Whether a guardian asks training to stop. Cheap; a loop that asks is not interrupted."""
+        with self._lock:
+            return self._recording.should_stop
+
+    def stops_after(self, step: int) -> bool:
+        """Whether training stops after this step: for a trainer that asks in every process at the end of each."""
+        with self._lock:
+            return self._recording.stops_after(step)
+
+    @property
+    def made(self) -> list[Path]:
+        """The directories that this process recorded into so far."""
+        return [] if self._opened is None else self._opened.made
+
     def close(self) -> None:
         """Give the loggers their methods back and close the recording. A second call does nothing."""
         for _, installer in self._installers:
@@ -135,8 +158,11 @@ class Tap:
         if self in _current:
             _current.remove(self)
 
-    def _installer(self, install: Callable[["Tap", Wraps, object], None]) -> Callable[[object], None]:
+    def _installer(self, names: str, install: Callable[["Tap", Wraps, object], None]) -> Callable[[object], None]:
         def installer(module: object) -> None:
+            if not all(callable(vars(module).get(name)) for name in names.split()):
+                log.debug("rlprobe: %s is no logger that the tap knows", module)
+                return
             with self._guard(f"wrapping {getattr(module, '__name__', '')}"):
                 install(self, self._wraps, module)
 
@@ -148,7 +174,7 @@ class Tap:
         if self._opened is None:
             from rlprobe.integrations.tap_recording import Recording
 
-            self._opened = Recording(self.run_dir, tell=self._tell, writers=lambda: list(self.writers))
+            self._opened = Recording(self.run_dir, tell=self._tell, writers=lambda: list(self.writers), halt=self._halt)
         return self._opened
 
     def _report(self, hook: str, kind: str, message: str, frames: str) -> None:

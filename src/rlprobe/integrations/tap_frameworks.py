@@ -136,15 +136,15 @@ def prime_rl(tap: "Tap", wraps: Wraps, module: object) -> None:
     wraps.around(module, "log", before=log)
 
 
-FRAMEWORKS: tuple[tuple[str, Install], ...] = (
-    ("verl.utils.tracking", verl),
-    ("openrlhf.trainer.ppo_trainer", openrlhf),
-    ("skyrl.train.utils.tracking", skyrl),
-    ("areal.utils.stats_logger", areal),
-    ("tinker_cookbook.utils.ml_log", tinker_cookbook),
-    ("nemo_rl.utils.logger", nemo_rl),
-    ("slime.observability.logging_utils", slime),
-    ("prime_rl.monitors", prime_rl),
+FRAMEWORKS: tuple[tuple[str, str, Install], ...] = (  # module, what it must have, between blanks
+    ("verl.utils.tracking", "Tracking", verl),
+    ("openrlhf.trainer.ppo_trainer", "BasePPOTrainer", openrlhf),
+    ("skyrl.train.utils.tracking", "Tracking get_config_as_dict", skyrl),
+    ("areal.utils.stats_logger", "StatsLogger", areal),
+    ("tinker_cookbook.utils.ml_log", "MultiplexLogger dump_config", tinker_cookbook),
+    ("nemo_rl.utils.logger", "Logger", nemo_rl),
+    ("slime.observability.logging_utils", "log", slime),
+    ("prime_rl.monitors", "log", prime_rl),
 )
 
 

@@ -1,11 +1,12 @@
 """How each logger hands its numbers to the tap: one function a logger, called with the module that holds its method.
 
 Methods of classes are wrapped, so that every way to reach them is. Read from wandb 0.31, torch 2.13, tensorboardX 2.6,
-trackio 0.43, mlflow 3.17, swanlab 0.10 and transformers 5.24.
+trackio 0.43, mlflow 3.17, swanlab 0.10 and transformers 5.24. A package of the user's own can have a module of the same
+name: a hook takes whatever arguments come, and says nothing of those that no logger hands over.
 """
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 from weakref import WeakKeyDictionary
 
@@ -31,8 +32,8 @@ class _RowCount:
     def __init__(self, first: int) -> None:
         self._row = first
 
-    def take(self, step: int | None, commit: bool | None) -> int:  # noqa: FBT001 - as wandb's log() has it
-        if step is not None:
+    def take(self, step: object, commit: object) -> int:
+        if isinstance(step, int):
             self._row = max(self._row, step)
         row = self._row
         if commit or (commit is None and step is None):
@@ -44,46 +45,101 @@ def wandb(tap: "Tap", wraps: Wraps, module: object) -> None:
     """wandb: Run.log, which wandb.log is."""
     counts: WeakKeyDictionary[object, _RowCount] = WeakKeyDictionary()
 
-    def log(run: _Run, data: Row, step: int | None = None, commit: bool | None = None, **_: object) -> None:  # noqa: FBT001 - as wandb has it
+    def log(
+        run: _Run, data: object = None, step: object = None, commit: object = None, *_: object, **__: object
+    ) -> None:
         if run not in counts:
             counts[run] = _RowCount(int(getattr(run, "starting_step", 0) or 0))
         count = counts[run].take(step, commit)
-        tap.take("wandb", data, step=step, count=count, run=str(run.id), config=lambda: as_dict(run.config))
-        for table in data.values():
+        _take_of(tap, "wandb", run, data, step, count)
+        for table in data.values() if isinstance(data, Mapping) else ():
             if rows := _table_rows(table):
                 tap.take_samples("wandb", step, rows, count=count)
 
     def finish(run: _Run, *_: object, **__: object) -> None:
-        tap.describe("wandb", as_dict(run.config))
-        tap.finished("wandb", str(run.id))
+        tap.describe("wandb", as_dict(getattr(run, "config", None)))
+        tap.finished("wandb", str(getattr(run, "id", "")))
 
     owner = vars(module)["Run"]
     wraps.around(owner, "log", before=log)
     wraps.around(owner, "finish", before=finish)
     library = sys.modules.get("wandb")
     running = getattr(library, "run", None)
-    if running is not None:  # wandb.log was bound when the run began
+    if isinstance(running, owner):  # wandb.log was bound when the run began
         wraps.replace(library, "log", running.log)
+
+
+def trackio(tap: "Tap", wraps: Wraps, module: object) -> None:
+    """Trackio: Run.log, which trackio.log calls."""
+
+    def log(run: _Run, metrics: object = None, step: object = None, *_: object, **__: object) -> None:
+        _take_of(tap, "trackio", run, metrics, step, getattr(run, "_next_step", None))
+
+    _wrap_run(tap, wraps, vars(module)["Run"], "trackio", {"log": log})
+
+
+def swanlab(tap: "Tap", wraps: Wraps, module: object) -> None:
+    """SwanLab: where the run's log and async_log meet; a row that SwanLab refuses for its step is left out.
+
+    It counts as wandb does, but the row of a step that was named is closed.
+    """
+    counts: WeakKeyDictionary[object, _RowCount] = WeakKeyDictionary()
+
+    def log(run: _Run, data: object = None, step: object = None, *_: object, **__: object) -> None:
+        if step is None or (isinstance(step, int) and step >= 0):
+            count = counts.setdefault(run, _RowCount(0)).take(step, commit=True)
+            _take_of(tap, "swanlab", run, data, step, count)
+
+    owner = vars(module).get("Run") or vars(module)["SwanLabRun"]
+    _wrap_run(tap, wraps, owner, "swanlab", {"_log_impl" if hasattr(owner, "_log_impl") else "log": log})
+
+
+def _wrap_run(tap: "Tap", wraps: Wraps, owner: object, source: str, hooks: Mapping[str, Callable[..., None]]) -> None:
+    """Wrap the methods of a logger's run, and its end."""
+
+    def finish(run: object, *_: object, **__: object) -> None:
+        tap.finished(source, str(getattr(run, "id", "")))
+
+    for name, hook in {**hooks, "finish": finish}.items():
+        wraps.around(owner, name, before=hook)
+
+
+def _take_of(tap: "Tap", source: str, run: _Run, row: object, step: object, count: object) -> None:
+    """Record a row of a logger's run; nothing of what is no row."""
+    if isinstance(row, Mapping):
+        config = lambda: as_dict(getattr(run, "config", None))  # noqa: E731 - a name for one argument
+        tap.take(source, row, step=step, count=count, run=str(getattr(run, "id", "")), config=config)
 
 
 def summary_writer(tap: "Tap", wraps: Wraps, module: object) -> None:
     """TensorBoard: the SummaryWriter of torch and of tensorboardX."""
 
     def add_scalar(
-        writer: object, tag: str, scalar_value: object, global_step: int | None = None, *_: object, **__: object
+        writer: object,
+        tag: object = "",
+        scalar_value: object = None,
+        global_step: object = None,
+        *_: object,
+        **__: object,
     ) -> None:
         tap.writers.add(writer)
-        tap.take("tensorboard", {tag: scalar_value}, step=global_step)
+        tap.take("tensorboard", {str(tag): scalar_value}, step=global_step)
 
     def add_scalars(
-        writer: object, main_tag: str, tag_scalar_dict: Row, global_step: int | None = None, *_: object, **__: object
+        writer: object,
+        main_tag: object = "",
+        scalars: object = None,
+        global_step: object = None,
+        *_: object,
+        **named: object,
     ) -> None:
         tap.writers.add(writer)
-        row = {f"{main_tag}/{tag}": value for tag, value in tag_scalar_dict.items()}
-        tap.take("tensorboard", row, step=global_step)
+        row = named.get("tag_scalar_dict", scalars)
+        if isinstance(row, Mapping):
+            tap.take("tensorboard", {f"{main_tag}/{tag}": value for tag, value in row.items()}, step=global_step)
 
-    def add_hparams(writer: object, hparam_dict: Row, *_: object, **__: object) -> None:
-        tap.describe("tensorboard", hparam_dict)
+    def add_hparams(writer: object, hparam_dict: object = None, *_: object, **__: object) -> None:
+        tap.describe("tensorboard", as_dict(hparam_dict))
 
     def close(writer: object) -> None:
         if writer in tap.writers:
@@ -92,21 +148,6 @@ def summary_writer(tap: "Tap", wraps: Wraps, module: object) -> None:
     owner = vars(module)["SummaryWriter"]
     for method in (add_scalar, add_scalars, add_hparams, close):
         wraps.around(owner, method.__name__, before=method)
-
-
-def trackio(tap: "Tap", wraps: Wraps, module: object) -> None:
-    """Trackio: Run.log, which trackio.log calls."""
-
-    def log(run: _Run, metrics: Row, step: int | None = None, **_: object) -> None:
-        count = getattr(run, "_next_step", None)
-        tap.take("trackio", metrics, step=step, count=count, run=str(run.id), config=lambda: as_dict(run.config))
-
-    def finish(run: _Run, *_: object, **__: object) -> None:
-        tap.finished("trackio", str(run.id))
-
-    owner = vars(module)["Run"]
-    wraps.around(owner, "log", before=log)
-    wraps.around(owner, "finish", before=finish)
 
 
 def mlflow(tap: "Tap", wraps: Wraps, module: object) -> None:
@@ -139,14 +180,14 @@ def mlflow(tap: "Tap", wraps: Wraps, module: object) -> None:
     def log_batch(
         client: object,
         run_id: str,
-        metrics: Iterable[Metric] = (),
-        params: Iterable[Parameter] = (),
+        metrics: Sequence[Metric] = (),
+        params: Sequence[Parameter] = (),
         *_: object,
         **__: object,
     ) -> None:
-        for each in metrics:
+        for each in metrics if isinstance(metrics, Sequence) else ():  # an iterator is the client's to use up
             one(each.key, each.value, each.step, run_id)
-        if told := {each.key: each.value for each in params}:
+        if told := {each.key: each.value for each in (params if isinstance(params, Sequence) else ())}:
             tap.describe("mlflow", told)
 
     def log_param(client: object, run_id: str, key: str, value: object, **_: object) -> None:
@@ -160,34 +201,30 @@ def mlflow(tap: "Tap", wraps: Wraps, module: object) -> None:
         wraps.around(owner, method.__name__, before=method)
 
 
-def swanlab(tap: "Tap", wraps: Wraps, module: object) -> None:
-    """SwanLab: the run's log, which swanlab.log calls."""
-    calls: WeakKeyDictionary[object, _RowCount] = WeakKeyDictionary()
-
-    def log(run: _Run, data: Row, step: int | None = None, **_: object) -> None:
-        count = calls.setdefault(run, _RowCount(0)).take(step, commit=True)
-        tap.take("swanlab", data, step=step, count=count, run=str(run.id), config=lambda: as_dict(run.config))
-
-    def finish(run: _Run, *_: object, **__: object) -> None:
-        tap.finished("swanlab", str(run.id))
-
-    owner = vars(module).get("Run") or vars(module)["SwanLabRun"]
-    wraps.around(owner, "log", before=log)
-    wraps.around(owner, "finish", before=finish)
-
-
 def hf_trainer(tap: "Tap", wraps: Wraps, module: object) -> None:
-    """transformers.Trainer and its subclasses: what they log, whatever `report_to` is."""
+    """transformers.Trainer and its subclasses: what they log, whatever `report_to` is; a halt stops them in order."""
 
     class State(Protocol):
         global_step: int
         is_world_process_zero: bool
 
+    class Control(Protocol):
+        should_training_stop: bool
+        should_save: bool
+
     def on_log(handler: object, args: object, state: State, control: object, logs: Row, **_: object) -> None:
         if state.is_world_process_zero:
             tap.take("transformers", logs, step=state.global_step, config=lambda: as_dict(args))
 
+    def on_step_end(
+        _: None, asked: Control | None, handler: object, args: object, state: State, control: Control
+    ) -> None:
+        if tap.stops_after(state.global_step):
+            for each in (control, asked or control):
+                each.should_training_stop = each.should_save = True
+
     wraps.around(vars(module)["CallbackHandler"], "on_log", before=on_log)
+    wraps.around(vars(module)["CallbackHandler"], "on_step_end", after=on_step_end)
 
 
 def ray(tap: "Tap", wraps: Wraps, module: object) -> None:
@@ -198,17 +235,16 @@ def ray(tap: "Tap", wraps: Wraps, module: object) -> None:
     import functools
     import os
 
-    from rlprobe.integrations.tap_places import RUN, TELL
+    from rlprobe.integrations.tap_places import HALT, RUN, TELL
 
-    original = vars(module).get("init")
-    if original is None:
-        return
+    original = vars(module)["init"]
 
     @functools.wraps(original)
     def init(*args: object, **kwargs: object) -> object:
         given = kwargs.get("runtime_env")
         if given is None or isinstance(given, Mapping):
-            wanted = {RUN: str(tap.run_dir.absolute())} | ({TELL: os.environ[TELL]} if TELL in os.environ else {})
+            wanted = {RUN: str(tap.run_dir.absolute())}
+            wanted |= {name: os.environ[name] for name in (TELL, HALT) if name in os.environ}
             before = dict(given or {})
             variables = before.get("env_vars")
             before["env_vars"] = wanted | (dict(variables) if isinstance(variables, Mapping) else {})
@@ -221,16 +257,16 @@ def ray(tap: "Tap", wraps: Wraps, module: object) -> None:
 
 _IN_WORKERS = "rlprobe.integrations.tap_process.start"
 
-LOGGERS: tuple[tuple[str, Install], ...] = (
-    ("wandb.sdk.wandb_run", wandb),
-    ("torch.utils.tensorboard.writer", summary_writer),
-    ("tensorboardX.writer", summary_writer),
-    ("trackio.run", trackio),
-    ("mlflow.tracking.client", mlflow),
-    ("swanlab.sdk.internal.run", swanlab),
-    ("swanlab.data.run.main", swanlab),
-    ("transformers.trainer_callback", hf_trainer),
-    ("ray", ray),
+LOGGERS: tuple[tuple[str, str, Install], ...] = (  # module, what it must have, between blanks
+    ("wandb.sdk.wandb_run", "Run", wandb),
+    ("torch.utils.tensorboard.writer", "SummaryWriter", summary_writer),
+    ("tensorboardX.writer", "SummaryWriter", summary_writer),
+    ("trackio.run", "Run", trackio),
+    ("mlflow.tracking.client", "MlflowClient", mlflow),
+    ("swanlab.sdk.internal.run", "Run", swanlab),
+    ("swanlab.data.run.main", "SwanLabRun", swanlab),
+    ("transformers.trainer_callback", "CallbackHandler", hf_trainer),
+    ("ray", "init remote", ray),
 )
 
 

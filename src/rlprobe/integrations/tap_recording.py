@@ -1,14 +1,19 @@
 """The recording that a tap fills: which row goes where, under which names and at which step."""
 
 import atexit
+import json
 import logging
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from rlprobe.integrations.beside import Guardian
 from rlprobe.integrations.naming import Naming, bare, flat, own_step, settings_in
-from rlprobe.integrations.tap_places import sibling_names
+from rlprobe.integrations.tap_halting import Halting
+from rlprobe.integrations.tap_places import First, sibling_names
 from rlprobe.integrations.telling import Telling, Writers
 from rlprobe.recorder import lifelines
+from rlprobe.recorder.environment import REDACTED
 from rlprobe.recorder.ranks import current_rank
 from rlprobe.recorder.recorder import Recorder, RunInUse
 
@@ -16,26 +21,38 @@ log = logging.getLogger("rlprobe")
 
 _MAX_OWNED = 8192  # keys whose owner is remembered
 Configuration = Mapping[str, object]
+Halt = bool | str | Path  # a path names the doctor.toml with the policy
 
 
 class _Clock:
     """The step of one logger's rows.
 
-    A step that the caller names is the row's. Where rows carry one of the trainer's, the logger's own count says
-    nothing, and a row without one belongs to the step before it.
+    A step that the caller names is the row's, and the logger counts on from it. Where rows carry one of the trainer's,
+    the logger's own count says nothing, and a row without one belongs to the step before it.
     """
 
     def __init__(self) -> None:
         self._last: int | None = None
+        self._carried = False  # the last step came with its row
 
-    def step(self, row: Mapping[str, object], named: int | None, count: int | None) -> int:
-        own = own_step(row) if named is None else int(named)
-        if own is not None:
-            self._last = own
+    def step(self, row: Mapping[str, object], named: object, count: object) -> int:
+        step = _whole(named)
+        if step is None and (own := own_step(row)) is not None:
+            self._last, self._carried = own, True
             return own
-        if self._last is not None:
-            return self._last
-        return 0 if count is None else count
+        if step is None and not self._carried:
+            step = _whole(count)
+        if step is not None:
+            self._last, self._carried = step, False
+        return self._last or 0
+
+
+def _whole(step: object) -> int | None:
+    """A step, also as a number of numpy or torch; None for what is none."""
+    try:
+        return None if step is None or isinstance(step, str | bytes) else int(step)  # type: ignore[call-overload]  # whatever has __int__
+    except Exception:  # a foreign object's own code ran; the logger has told of it
+        return None
 
 
 class Recording:
@@ -45,16 +62,22 @@ class Recording:
         run_dir: directory of the first; another run, or another process, gets a number behind the name.
         tell: loggers into which findings are written back.
         writers: gives the TensorBoard writers of this process.
+        halt: whether a watch beside training asks for a halt, and a loop that does not ask is interrupted.
+
+    Attributes:
+        made: the directories that this process recorded into.
     """
 
-    def __init__(self, run_dir: Path, *, tell: Sequence[str], writers: Writers) -> None:
-        self._run_dir, self._tell, self._writers = run_dir, tell, writers
+    def __init__(self, run_dir: Path, *, tell: Sequence[str], writers: Writers, halt: Halt = False) -> None:
+        self._run_dir, self._tell, self._writers, self._halt = run_dir, tell, writers, halt
+        self.made: list[Path] = []
         self._used: set[Path] = set()
         self._silent = False  # for good: this process does not record
         self._begin()
 
     def _begin(self) -> None:
         self._recorder: Recorder | None = None
+        self._halting = Halting(self._run_dir, interrupt=self._halt is not False)
         self._telling: Telling | None = None
         self._naming = Naming()
         self._clocks: dict[str, _Clock] = {}
@@ -70,8 +93,8 @@ class Recording:
         source: str,
         row: Mapping[str, object],
         *,
-        step: int | None,
-        count: int | None,
+        step: object,
+        count: object,
         run: str,
         config: Callable[[], Configuration] | None,
     ) -> None:
@@ -96,10 +119,18 @@ class Recording:
             self._recorder.log_step(at, metrics)  # type: ignore[union-attr]  # it is open
             if self._telling is not None:
                 self._telling.tell()
+            self._halting.after_row(self._recorder)  # type: ignore[arg-type]  # it is open
 
-    def take_samples(
-        self, source: str, step: int | None, rows: Sequence[Mapping[str, object]], *, count: int | None
-    ) -> None:
+    @property
+    def should_stop(self) -> bool:
+        """Whether a guardian asks training to stop."""
+        return self._halting.asked(self._recorder)
+
+    def stops_after(self, step: int) -> bool:
+        """Whether a trainer that asks in every process stops after this step."""
+        return not self._silent and self._halting.after_step(self._recorder, step)
+
+    def take_samples(self, source: str, step: object, rows: Sequence[Mapping[str, object]], *, count: object) -> None:
         """Record samples at the step that the logger's rows are at."""
         if rows and not self._silent and not self._over and self._open():
             at = self._clocks.setdefault(source, _Clock()).step({}, step, count)
@@ -155,22 +186,34 @@ class Recording:
             self._silent = True
             return False
         self._recorder = self._first_free()
-        if self._tell:
-            self._telling = Telling(self._recorder.run_dir, self._tell, writers=self._writers)
-            self._telling.start()
-            atexit.register(self.close)  # before wandb's own end, which was registered earlier
+        self.made.append(self._recorder.run_dir)
+        if self._tell or self._halt is not False:
+            self._watch(self._recorder)
         log.info("rlprobe: recording into %s", self._recorder.run_dir)
         return True
 
+    def _watch(self, recorder: Recorder) -> None:
+        """Start a watch beside training."""
+        config = None if isinstance(self._halt, bool) else Path(self._halt)
+        halt = self._halt is not False
+        watch: Guardian | Telling = Guardian(recorder.run_dir, config)
+        if self._tell:
+            watch = self._telling = Telling(
+                recorder.run_dir, self._tell, writers=self._writers, halt=halt, config=config
+            )
+            atexit.register(self.close)  # before wandb's own end, which was registered earlier
+        watch.act_at_once(recorder)
+        watch.start()
+
     def _first_free(self) -> Recorder:
-        """A recorder into the first directory of the name that no other process and no earlier run has.
+        """A recorder into the first directory of the name that no other process, program and earlier run has.
 
         Raises:
             RecorderError: none can be written.
         """
         told: Exception | None = None
         for path in sibling_names(self._run_dir):
-            if path in self._used:
+            if path in self._used or _made_by_another_program(path):
                 continue
             self._used.add(path)
             try:
@@ -187,3 +230,20 @@ class Recording:
             self._recorder.describe(
                 framework=facts[0] or None, algorithm=facts[1] or None, metadata=self._naming.metadata
             )
+
+
+def _made_by_another_program(run_dir: Path) -> bool:
+    """Whether other words than this program's recorded there since `rlprobe run` began: a script's earlier program.
+
+    The same words again are a launcher's second try, which goes on with the recording.
+    """
+    first, manifest = First.read(), run_dir / "manifest.json"
+    try:
+        if not first.pid or manifest.stat().st_mtime_ns <= first.before:
+            return False
+        words = json.loads(manifest.read_bytes())["environment"]["command"]
+        return len(words) != len(sys.argv) or any(
+            theirs != ours and REDACTED not in theirs for theirs, ours in zip(words, sys.argv, strict=True)
+        )
+    except (OSError, ValueError, LookupError, TypeError):  # none there, or it does not say
+        return False

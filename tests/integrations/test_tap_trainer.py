@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Thread
+from time import sleep
 
 import numpy as np
 import pytest
@@ -59,3 +61,25 @@ def test_what_a_trainer_logs_is_recorded_once_wherever_it_reports_to(
     assert kept == pytest.approx({row["step"]: row["eval_loss"] for row in history if "eval_loss" in row})
     assert {name.removeprefix("train/") for name in run.metrics} == set(run.metrics)
     assert run.manifest.settings["learning_rate"] == training.args.learning_rate
+
+
+def test_a_halt_stops_a_trainer_that_is_only_tapped_with_a_checkpoint(tmp_path: Path, tapped: Tap) -> None:
+    training = trainer(tmp_path, max_steps=100_000, eval_strategy="no", logging_steps=5)
+    asking = Thread(target=ask_to_halt, args=[tmp_path / "run"])
+    asking.start()
+    training.train()
+    asking.join()
+    tapped.close()
+
+    stopped = training.state.global_step
+    assert stopped < 100_000
+    assert (tmp_path / "out" / f"checkpoint-{stopped}").is_dir()
+    (told,) = [event.fields["reason"] for event in open_run(tmp_path / "run").events if event.kind == "halt"]
+    assert told == "enough"
+
+
+def ask_to_halt(run: Path) -> None:
+    """What a guardian does, once there is a recording."""
+    while not (run / "manifest.json").exists():
+        sleep(0.01)
+    (run / "control.json").write_text('{"request": "halt", "reason": "enough"}')

@@ -38,14 +38,15 @@ def manual() -> str:
 def _section(command: str) -> str:
     module = load(command)
     parser = parser_of(command, module)
-    rows = "".join(_row(action) for action in parser._actions if not isinstance(action, argparse._HelpAction))
+    shown = [action for action in parser._actions if not isinstance(action, argparse._HelpAction)]
+    rows = "".join(_row(action) for action in shown if action.help != argparse.SUPPRESS)
     examples = "\n".join(line.strip() for line in module.EXAMPLE.splitlines())
     about = f"{module.SUMMARY} {' '.join(module.DESCRIPTION.split())}"
     return f"\n## rlprobe {command}\n\n{about}\n\n```\n{examples}\n```\n\n| argument | meaning |\n|---|---|\n{rows}"
 
 
 def _row(action: argparse.Action) -> str:
-    shown = action.metavar or ("\\|".join(action.choices) if action.choices else "")
-    named = " ".join(filter(None, ("/".join(action.option_strings), "" if action.nargs == 0 else str(shown))))
+    shown = str(action.metavar or "|".join(action.choices or ())).replace("|", "\\|")  # a bare one would end the cell
+    named = " ".join(filter(None, ("/".join(action.option_strings), "" if action.nargs == 0 else shown)))
     note = "" if action.required or action.option_strings else " (optional)"
     return f"| `{named}` | {action.help}{note} |\n"

@@ -80,6 +80,43 @@ def test_wrong_usage_is_one_line_and_exit_code_2(words, told, capsys):
     assert out == ""
 
 
+@pytest.mark.parametrize(
+    ("words", "argument"),
+    [
+        (["doctor", ""], "SOURCE"),
+        (["import", "log.jsonl", ""], "RUN"),
+        (["watch", "", "--once"], "SOURCE"),
+        (["show", "", "--step", "1"], "SOURCE"),
+        (["diff", "a", "", "--html", "x.html"], "A"),
+        (["diff", "a", "b", "--html", ""], "--html"),
+        (["export", "run", "", "--no-text"], "TARGET"),
+        (["validate", "run", "--repair", ""], "--repair"),
+        (["report", "run", "-o", ""], "-o/--output"),
+        (["samples", "run", "--contains", ""], "--contains"),
+        (["watch", "run", "--once", "--state", ""], "--state"),
+        (["run", "--run", "", "--", "true"], "--run"),
+        (["skill", "install", "--dir", ""], "--dir"),
+        (["mcp", "--root", ""], "--root"),
+        (["explain", ""], "ID"),
+    ],
+)
+def test_an_empty_word_is_no_name_of_the_current_folder(words, argument, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    assert main(words) == 2
+
+    assert f"argument {argument}: expected a value, got an empty word" in one_line(capsys.readouterr().err)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_complaint_has_a_bounded_length(capsys):
+    assert main(["doctor", "x" * 100_000]) == 2
+
+    told = one_line(capsys.readouterr().err)
+    assert len(told) < 2_100
+    assert "Check the path" in told or "name too long" in told
+
+
 def raising(error: BaseException):
     def run(args: object) -> int:
         raise error

@@ -67,6 +67,34 @@ def test_every_reassurance_can_be_read_under_the_name_that_a_page_shows(capsys):
         assert "What must be there" in read
 
 
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("entropy", "Closest: ENTROPY_COLLAPSE, ENTROPY_EXPLOSION, ENTROPY_FALLS_WITH_MASTERY."),
+        ("v30", "Closest: V301, V302, V303, V304, V305."),
+        ("reward hack", "Closest: REWARD_HACK_LENGTH."),
+        ("kl_blowupp", "Closest: KL_BLOWUP"),
+        ("v999", "See `rlprobe explain --list`."),
+        ("x" * 5_000, "See `rlprobe explain --list`."),
+        ("Guide", "rlprobe skill show guide"),
+    ],
+)
+def test_what_may_be_meant_by_half_an_id_is_named(typed, told, capsys):
+    assert main(["explain", typed]) == 2
+
+    err = capsys.readouterr().err
+    assert told in err
+    assert err.startswith("rlprobe: explain: ")
+    assert err.count("\n") == 1
+    assert len(err) < 400
+
+
+@pytest.mark.parametrize("typed", ["kl blowup", " Kl-Blowup ", "KL_blowup"])
+def test_an_id_is_known_however_its_words_are_joined(typed, capsys):
+    assert main(["explain", typed]) == 0
+    assert capsys.readouterr().out.lstrip().startswith("KL_BLOWUP")
+
+
 def test_an_unknown_name_is_answered_with_the_closest(capsys):
     assert main(["explain", "entropi"]) == 2
 

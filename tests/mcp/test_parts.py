@@ -100,3 +100,10 @@ def test_without_the_extra_one_line_says_how_to_get_it(tmp_path: Path) -> None:
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1
     assert "pip install 'rlprobe[mcp]'" in done.stderr
+
+
+def test_the_place_of_the_root_is_not_told(tmp_path: Path) -> None:
+    root = Root.of(tmp_path)
+
+    assert root.hidden(f"{tmp_path}/run: gone; {tmp_path}: gone") == "run: gone; .: gone"
+    assert Root.of("/").hidden("/etc/x: gone") == "/etc/x: gone"

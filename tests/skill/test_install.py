@@ -1,6 +1,8 @@
 """The skill comes into a project whole, comes up to date, and never over what somebody wrote."""
 
 import json
+import os
+import shlex
 from pathlib import Path
 
 import pytest
@@ -197,3 +199,77 @@ def test_pages_and_place_are_printed(capsys: pytest.CaptureFixture[str]) -> None
     assert told["markdown"].startswith("# RL post-training")
     assert main(["skill", "show", "nothing"]) == 2
     assert "expected one of guide, workflow, pitfalls" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["SKILL.md", install.RECORD, "scripts/adapters.py"])
+@pytest.mark.parametrize("kind", ["pipe", "folder"])
+def test_a_file_of_the_skill_that_is_none_is_refused_at_once(
+    project: Path, name: str, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = project / "skills" / bundle.NAME / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.mkdir()
+
+    assert main(["skill", "install", "--dir", "skills", "--force"]) == 2
+
+    told = capsys.readouterr().err
+    assert f"{name}: expected a file, got something else" in told
+    assert told.count("\n") == 1
+    assert [each for each in project.rglob("*") if each.is_file()] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["install", "guide"], "install takes no page, got 'guide'"),
+        (["path", "guide"], "path takes no page"),
+        (["show", "--force"], "belong to install, got show"),
+        (["show", "--dir", "skills"], "belong to install, got show"),
+        (["install", "--user", "--dir", "skills"], "expected --dir or --user, got both"),
+        (["install", "--dir", "~nobody-of-that-name/skills"], "expected a user with a home folder"),
+    ],
+)
+def test_words_that_would_not_be_looked_at_are_refused(
+    project: Path, words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["skill", *words]) == 2
+
+    assert told in capsys.readouterr().err
+    assert list(project.iterdir()) == []
+
+
+@pytest.mark.parametrize("home", ["", "relative"])
+def test_a_home_that_is_no_folder_is_refused(
+    project: Path, home: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", home)
+
+    assert main(["skill", "install", "--user"]) == 2
+
+    assert "HOME: expected a folder's whole path" in capsys.readouterr().err
+    assert list(project.iterdir()) == []
+
+
+def test_the_command_that_is_named_next_leads_to_the_same_folder(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["skill", "install", "--dir", "my skills"])
+    mine = project / "my skills" / bundle.NAME / "SKILL.md"
+    mine.write_text("mine")
+    capsys.readouterr()
+
+    assert main(["skill", "install", "--dir", "my skills", "--json"]) == 1
+    (again,) = json.loads(capsys.readouterr().out)["next"]
+    assert main(shlex.split(again)[1:]) == 0
+
+    assert mine.read_bytes() == (bundle.FOLDER / "SKILL.md").read_bytes()
+    assert not (project / ".agents").exists()
+
+
+def test_the_place_is_told_as_json_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["skill", "path", "--json"]) == 0
+
+    assert json.loads(capsys.readouterr().out) == {"schema": "rlprobe.skill-path/1", "path": str(bundle.FOLDER)}

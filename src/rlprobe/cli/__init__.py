@@ -31,6 +31,7 @@ WRONG_USAGE = 2  # also: input that cannot be read
 INTERNAL_ERROR = 4
 INTERRUPTED = 130  # 128 + SIGINT, as shells say it
 PIPE_CLOSED = 141  # 128 + SIGPIPE: the reader of our output has gone
+LONGEST = 2_000  # characters of a complaint: a path may have thousands, and what is wrong stands at either end
 DEBUG = "RLPROBE_DEBUG"  # environment variable; "1" shows the traceback of an internal error
 THREADS = (  # read once, when numpy is loaded; our matrices are small, and a second thread only spins beside the first
     "OMP_NUM_THREADS",
@@ -94,7 +95,7 @@ def _dispatch(words: list[str]) -> int:
         for name in THREADS:  # what the user has set stays
             os.environ.setdefault(name, "1")
     given = getattr(module, "before_parsing", list)(words[1:])
-    args = parser_of(first, module).parse_args(given)
+    args = parser_of(first, module).read(given)
     return int(args.run(args))
 
 
@@ -120,8 +121,11 @@ def _unknown(word: str) -> Failure:
 def _tell(message: str, code: int) -> int:
     from rlprobe.reports.format import plain
 
+    told = plain(message)
+    if len(told) > LONGEST:
+        told = f"{told[: LONGEST // 2]} ... {told[-LONGEST // 2 :]}"
     with suppress(OSError):
-        print(f"rlprobe: {plain(message)}", file=sys.stderr)
+        print(f"rlprobe: {told}", file=sys.stderr)
     return code
 
 

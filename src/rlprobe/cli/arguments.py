@@ -1,6 +1,7 @@
 """Arguments that several commands share, and the parser that they are added to."""
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from rlprobe.cli.failure import Failure
@@ -12,7 +13,22 @@ if TYPE_CHECKING:
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse whose complaints are one line."""
+    """argparse whose complaints are one line, and which takes no empty word for a name, a path or a text."""
+
+    def read(self, words: Sequence[str]) -> argparse.Namespace:
+        """The arguments. An empty word is what a shell makes of a variable that is not set; as a path it would be the
+        current folder, which nobody named.
+
+        Raises:
+            Failure: the command line is no good.
+        """
+        parsed = self.parse_args(words)
+        for action in self._actions:
+            given = getattr(parsed, action.dest, None)
+            if given == "" or (isinstance(given, list) and "" in given):
+                named = "/".join(action.option_strings) or action.metavar or action.dest
+                self.error(f"argument {named}: expected a value, got an empty word (a variable that is not set?)")
+        return parsed
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong with the command line, and where the help is."""

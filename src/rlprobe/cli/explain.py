@@ -52,11 +52,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _page(name: str) -> Mapping[str, object]:
     """The page of a check, a reassurance or a signature, with its id and what comes next."""
-    from rlprobe.doctor.catalog import UnknownSignature
     from rlprobe.reports import catalog_page
-    from rlprobe.verifier.catalog import UnknownCheck
+    from rlprobe.skill import bundle
 
     try:
         return catalog_page.document(name)
-    except (UnknownSignature, UnknownCheck) as error:
+    except catalog_page.UnknownPage as error:
+        if (guide := name.strip().lower()) in bundle.PAGES:
+            raise Failure(f"explain: {guide} is a page of the guide: rlprobe skill show {guide}") from error
         raise Failure(str(error)) from error

@@ -22,11 +22,11 @@ KEPT = 1
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.add_argument("action", metavar="install|show|path", choices=("install", "show", "path"), help="what to do")
-    parser.add_argument("page", metavar="PAGE", nargs="?", default="guide", help="of show: guide, workflow, pitfalls")
+    parser.add_argument("page", metavar="PAGE", nargs="?", help="of show: guide, workflow, pitfalls (default: guide)")
     parser.add_argument("--dir", dest="folder", metavar="DIR", help="install into this folder of skills alone")
     parser.add_argument("--user", action="store_true", help="install for the user: under the home folder")
     parser.add_argument("--force", action="store_true", help="replace files that somebody changed, too")
-    add_json(parser, "the page, or what was done,")
+    add_json(parser, "the page, the place, or what was done,")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -35,19 +35,30 @@ def run(args: argparse.Namespace) -> int:
     from rlprobe.reports import json, pages
     from rlprobe.skill import bundle
 
+    _check(args)
     if args.action == "path":
-        screen.write(f"{bundle.FOLDER}\n")
+        place = {"schema": "rlprobe.skill-path/1", "path": str(bundle.FOLDER)}
+        screen.write(json.document(place) if args.json else f"{bundle.FOLDER}\n")
         return 0
     if args.action == "install":
         return _install(args)
-    if args.page not in bundle.PAGES:
-        raise Failure(f"skill: expected one of {', '.join(bundle.PAGES)}, got {args.page[:80]!r}.")
-    text = bundle.page(args.page)
-    if args.json:
-        screen.write(json.document({"schema": "rlprobe.page/1", "id": args.page, "markdown": text}))
-    else:
-        screen.write(pages.render(text, width=screen.width(), color=screen.color()))
+    page = args.page or "guide"
+    if page not in bundle.PAGES:
+        raise Failure(f"skill: expected one of {', '.join(bundle.PAGES)}, got {page[:80]!r}.")
+    text = bundle.page(page)
+    told = json.document({"schema": "rlprobe.page/1", "id": page, "markdown": text})
+    screen.write(told if args.json else pages.render(text, width=screen.width(), color=screen.color()))
     return 0
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Refuse words that the action would not look at."""
+    if args.action != "show" and args.page is not None:
+        raise Failure(f"skill: {args.action} takes no page, got {args.page[:80]!r}. `rlprobe skill show` prints pages.")
+    if args.action != "install" and (args.folder is not None or args.user or args.force):
+        raise Failure(f"skill: --dir, --user and --force belong to install, got {args.action}.")
+    if args.user and args.folder is not None:
+        raise Failure("skill: expected --dir or --user, got both.")
 
 
 def _install(args: argparse.Namespace) -> int:
@@ -56,13 +67,14 @@ def _install(args: argparse.Namespace) -> int:
     from rlprobe.reports import json, skill
     from rlprobe.skill import install
 
-    root = Path.home() if args.user else Path.cwd()
     steps: list[Step] = []
     try:
-        named = [Path(args.folder).expanduser()] if args.folder is not None else None
+        root = install.home() if args.user else Path.cwd()
+        named = [] if args.folder is None else [install.named(args.folder)]
         for folder in named or [install.inside(each, root) for each in install.folders(root)]:
             steps += install.install(folder, version=__version__, force=args.force)
     except install.Refused as error:
         raise Failure(f"skill: {error}") from error
-    screen.write(json.document(skill.document(steps)) if args.json else skill.render(steps))
+    where = ["--dir", args.folder] if args.folder is not None else ["--user"] if args.user else []
+    screen.write(json.document(skill.document(steps, where)) if args.json else skill.render(steps))
     return KEPT if any(step.did == "kept" for step in steps) else 0

@@ -43,9 +43,11 @@ class Root:
         Raises:
             Refused: it is not there, it or a link beside it leads out of the root, or too much lies beside it.
         """
+        if not source.strip():
+            raise Refused("source: expected the name of a run, got an empty one. list_runs names them.")
         path = self.inside(source)
         if not os.path.exists(path):  # pathlib's raises where a name is too long
-            raise Refused(f"{source}: expected a run under the served folder, got nothing. list_runs names them.")
+            raise Refused(f"{source[:200]}: expected a run under the served folder, got nothing. list_runs names them.")
         folder = path if path.is_dir() else path.parent
         reach = folder.parent if _CHECKPOINT.fullmatch(folder.name) else folder
         if not self._holds(reach):
@@ -73,6 +75,13 @@ class Root:
     def name(self, path: Path) -> str:
         """What a path under the root is called: relative to it, with forward slashes."""
         return path.relative_to(self.path).as_posix()
+
+    def hidden(self, message: str) -> str:
+        """A message with names relative to the root in the place of whole paths."""
+        whole = str(self.path)
+        if whole == os.sep:
+            return message
+        return message.replace(f"{whole}{os.sep}", "").replace(whole, ".")
 
     def _holds(self, path: Path) -> bool:
         return path.is_relative_to(self.path)

@@ -4,6 +4,7 @@ What is written by hand lies beside the signature; added here are its chart, how
 that its remedies change, and the checks of the verifier that confirm it.
 """
 
+import difflib
 import re
 from collections.abc import Iterable, Mapping
 
@@ -16,6 +17,7 @@ from rlprobe.reports import chart as drawing
 from rlprobe.verifier import catalog as checks
 from rlprobe.verifier import page as check_page
 
+_MOST_NAMED = 5  # ids that a message names
 CHART = "chart"  # language of the fenced block that the site replaces by a drawing
 SIGNATURE_HEADINGS = (
     "What you see",
@@ -32,12 +34,38 @@ SIGNATURE_HEADINGS = (
 )
 
 
+class UnknownPage(ValueError):
+    """No signature, reassurance or check has that id; the message names those that may be meant."""
+
+
 def page(name: str) -> tuple[str, str]:
-    """Id and Markdown of a check, a reassurance or a signature, by id or alias in any case.
+    """Id and Markdown of a check, a reassurance or a signature, by id or alias in any case, with blanks, hyphens or
+    underscores between its words.
 
     Raises:
-        UnknownSignature, UnknownCheck: there is none.
+        UnknownPage: there is none.
     """
+    try:
+        return _page(re.sub(r"[\s-]+", "_", name.strip()))
+    except (catalog.UnknownSignature, checks.UnknownCheck):
+        close = _meant(name)
+        hint = f"Closest: {', '.join(close)}." if close else "See `rlprobe explain --list`."
+        raise UnknownPage(f"explain: expected the id of a finding or a check, got {name[:80]!r}. {hint}") from None
+
+
+def _meant(name: str) -> list[str]:
+    """Ids that begin with the name or hold it; where there is none, those that begin much like it."""
+    wanted, known = re.sub(r"[\s-]+", "_", name.strip()[:80]).upper(), ids()
+    begin = [id for id in known if wanted and id.startswith(wanted)]
+    hold = [id for id in known if len(wanted) > 2 and wanted in id]
+    if begin or hold:
+        return list(dict.fromkeys(begin + hold))[:_MOST_NAMED]
+    beginnings = {id: id[: len(wanted)] for id in known if not checks.is_id(id)}
+    close = difflib.get_close_matches(wanted, set(beginnings.values()), n=3, cutoff=0.7)
+    return [id for one in close for id, beginning in beginnings.items() if beginning == one][:_MOST_NAMED]
+
+
+def _page(name: str) -> tuple[str, str]:
     if checks.is_id(name):
         check = checks.entry(name).check
         return check.id, check_page.page(name) if not check.causes else _with_findings(
@@ -53,7 +81,7 @@ def document(name: str) -> Mapping[str, object]:
     """The page as a tree for JSON, with its kind and title, and the command that tries the user's code for it.
 
     Raises:
-        UnknownSignature, UnknownCheck: there is none.
+        UnknownPage: there is none.
     """
     id, text = page(name)
     if checks.is_id(id):

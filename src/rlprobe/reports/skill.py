@@ -1,5 +1,6 @@
 """What an installation of the skill did, file by file."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 
 from rlprobe.reports import format as say
@@ -17,8 +18,9 @@ def render(steps: Sequence[Step]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def document(steps: Sequence[Step]) -> Mapping[str, object]:
-    """The same as a tree for JSON."""
+def document(steps: Sequence[Step], where: Sequence[str] = ()) -> Mapping[str, object]:
+    """The same as a tree for JSON; `where` are the words that named the folder."""
     files = [{"path": step.path, "did": step.did} for step in steps]
     kept = any(step.did == "kept" for step in steps)
-    return {"schema": "rlprobe.skill/1", "files": files, "next": ["rlprobe skill install --force"] if kept else []}
+    again = shlex.join(["rlprobe", "skill", "install", "--force", *where])
+    return {"schema": "rlprobe.skill/1", "files": files, "next": [again] if kept else []}

@@ -29,6 +29,30 @@ class Step:
     did: Did
 
 
+def named(folder: str) -> Path:
+    """The folder of a word from the command line, with `~` and `~user` as a shell would have them.
+
+    Raises:
+        Refused: that user has no home folder.
+    """
+    try:
+        return Path(folder).expanduser()
+    except RuntimeError as error:
+        raise Refused(f"{folder}: expected a user with a home folder, got none. Write the folder out.") from error
+
+
+def home() -> Path:
+    """The user's home folder.
+
+    Raises:
+        Refused: there is none, or the variable HOME is empty or relative, which would be any folder at all.
+    """
+    said = os.environ.get("HOME", "/")
+    if not os.path.isabs(said):
+        raise Refused(f"HOME: expected a folder's whole path, got {said[:80]!r}. Name a folder of skills with --dir.")
+    return named("~")
+
+
 def folders(root: Path) -> tuple[Path, ...]:
     """The skill folders of a project or of a home: the shared one, and those of tools that are in use there.
 
@@ -58,7 +82,7 @@ def install(skills: Path, *, version: str, force: bool = False) -> tuple[Step, .
         force: whether files that somebody has changed are replaced as well.
 
     Raises:
-        Refused: the skill's folder is a file, or a folder in it a link or a file.
+        Refused: the skill's folder is a file, a folder in it a link or a file, or a file in it none.
         OSError: it cannot be written.
     """
     target = skills / bundle.NAME
@@ -68,6 +92,9 @@ def install(skills: Path, *, version: str, force: bool = False) -> tuple[Step, .
     for folder in {target, *((target / name).parent for name in wanted)}:
         if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
             raise Refused(f"{folder}: expected a folder, got a link or a file. Remove it, or name another with --dir.")
+    for path in (target / RECORD, *(target / name for name in wanted)):
+        if path.exists() and not path.is_file():  # a pipe would be read for ever
+            raise Refused(f"{path}: expected a file, got something else. Remove it, or name another folder with --dir.")
     written = _written(target / RECORD)
     steps = [_put(target / name, content, written.get(name), force=force) for name, content in wanted.items()]
     steps += [_drop(target / name, told) for name, told in written.items() if name not in wanted and _plain(name)]

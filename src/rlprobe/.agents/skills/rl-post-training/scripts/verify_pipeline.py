@@ -1,8 +1,8 @@
 """The invariants of an RL post-training pipeline, tried on small fixed inputs, value by value.
 
-Fill in adapters.py beside this file, or a copy of it, and run `python verify_pipeline.py [ADAPTERS.py]`. Python is
-enough; torch and numpy are used where they are there. A line that begins with `?` needs a look. An adapter that is not
-filled in is such a line: nothing is skipped in silence.
+Fill in adapters.py beside this file, or a copy of it, and run `python verify_pipeline.py [ADAPTERS.py]`. Python
+3.10 or newer is enough; torch and numpy are used where they are there. A line that begins with `?` needs a look. An
+adapter that is not filled in is such a line: nothing is skipped in silence.
 
 Exit code: 0 every line holds; 1 a value needs a look; 2 wrong usage; 3 nothing needs one, and something was not tried.
 """
@@ -16,6 +16,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
+
+if sys.version_info < (3, 10):  # noqa: UP036 - this file is copied to where rlprobe, which needs more, is not
+    sys.stderr.write(f"{__file__}: expected Python 3.10 or newer, got {sys.version.split()[0]}.\n")
+    sys.exit(2)
 
 LOGITS = [
     [[2.0, 1.0, 0.0, -1.0], [0.0, 3.0, 1.0, 0.5], [1.0, 1.0, 1.0, 1.0]],

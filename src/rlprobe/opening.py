@@ -118,10 +118,17 @@ def _foreign(path: Path, keys: Mapping[str, str] | None, run: int | None) -> Fee
     if importer is not None:
         return importer.read(path, keys, run)
     if not head.strip():
-        raise UnreadableSource(
-            f"{path}: expected rows of metrics, got an empty file. Open it once training has logged."
-        )
+        raise UnreadableSource(f"{path}: expected rows of metrics, got {_nothing(path)}")
     raise UnreadableSource(_unknown(path, head))
+
+
+def _nothing(path: Path) -> str:
+    """What a file is that has no text, and what to do."""
+    with path.open("rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    if packed:
+        return "a gzip file of which nothing can be unpacked. Pack the log again."
+    return "an empty file. Open it once training has logged."
 
 
 def _recognised(path: Path) -> "tuple[Importer | None, bytes]":

@@ -148,3 +148,25 @@ def _opened(path: Path) -> int:
         if len(str(error).splitlines()) > 1:
             raise
         return 0
+
+
+@pytest.mark.parametrize("rows", [60, 3_000])
+@pytest.mark.parametrize("damage", ["torn", "checksum", "no end"])
+def test_damaged_compression_costs_only_what_is_damaged(tmp_path, rows, damage):
+    written = ({"step": step, "reward": (step * 7 % 11) / 10, "loss": 0.5} for step in range(1, rows + 1))
+    whole = gzip.compress("".join(json.dumps(row) + "\n" for row in written).encode())
+    pieces = {"torn": whole[: len(whole) // 2], "checksum": whole[:-8] + bytes(8), "no end": whole[:-8]}
+    (tmp_path / "log.jsonl.gz").write_bytes(pieces[damage])
+
+    run = open_run(tmp_path / "log.jsonl.gz")
+
+    assert 0 < run.rows < rows if damage == "torn" else run.rows == rows
+    assert run.steps.tolist() == list(range(1, run.rows + 1))
+    assert run.reading.unreadable >= 1
+
+
+def test_a_gzip_file_of_nothing_is_not_called_empty(tmp_path):
+    (tmp_path / "log.jsonl.gz").write_bytes(b"\x1f\x8b" + bytes(range(40)))
+
+    with pytest.raises(UnreadableSource, match="a gzip file of which nothing can be unpacked"):
+        open_run(tmp_path / "log.jsonl.gz")

@@ -131,6 +131,8 @@ def _files(folder: Folder) -> Iterator[Candidate]:
     for name in folder.files:
         path = folder.path / name
         try:
+            if not path.stat().st_size:
+                continue  # nothing in it, or a file of the system whose reading may wait for ever
             raw, head = raw_head_of(path, _HEAD_BYTES), head_of(path, _HEAD_BYTES)
             importer = reader_of(path, raw, head) if raw.strip() else None
             if importer is not None and (importer.NAME not in _TEXT_FORMATS or _names_metric(head)):

@@ -18,6 +18,7 @@ MAX_LINE: Final = 32 << 20  # bytes; a longer line is skipped and counted
 _MAX_HELD: Final = 64 << 20  # bytes of lines that are handed out together, beyond the first
 _START: Final = 64  # bytes that tell whether a file is still the same
 _GZIP: Final = b"\x1f\x8b"
+_GZIP_END: Final = 8  # bytes of checksum and length after the data
 
 
 def head_of(path: Path, size: int) -> bytes:
@@ -44,10 +45,15 @@ def raw_head_of(path: Path, size: int) -> bytes:
 
 
 def _inflated(start: bytes, size: int) -> bytes:
+    """What can be decompressed of a beginning: a wrong checksum at the end takes nothing of what stands before it."""
+    inflater, text = zlib.decompressobj(wbits=31), b""
     try:
-        return zlib.decompressobj(wbits=31).decompress(start, size)
+        for piece in (start[:-_GZIP_END], start[-_GZIP_END:]):
+            if len(text) < size:
+                text += inflater.decompress(piece, size - len(text))
     except zlib.error:
-        return b""
+        pass
+    return text
 
 
 def decoder_for(start: bytes) -> codecs.IncrementalDecoder | None:
@@ -108,7 +114,7 @@ class LineSource:
             if self._file is None and not self._finished:
                 self._open()
             if self._file is not None:
-                chunk = self._file.read(_CHUNK)
+                chunk = self._file.read1(_CHUNK)  # read() would drop what it has when it meets damage
         except (EOFError, zlib.error, gzip.BadGzipFile):
             self.skipped += 1
         except OSError:

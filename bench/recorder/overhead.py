@@ -15,7 +15,6 @@ import os
 import shutil
 import statistics
 import tempfile
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,9 +22,7 @@ from datetime import UTC, datetime
 from multiprocessing.queues import SimpleQueue
 from pathlib import Path
 
-import numpy as np
-
-from bench.recorder.speed import samples, scalars
+from bench.recorder.speed import busy_numpy, recorder_threads, samples, scalars, thread_seconds
 from rlprobe import Recorder
 
 _WARM_UP = 1.0  # seconds in which the one-off capture of the environment ends
@@ -49,14 +46,6 @@ def busy_python() -> None:
     total = 0
     for number in range(2000):
         total += number * number
-
-
-_MATRIX = np.random.default_rng(0).standard_normal((96, 96))
-
-
-def busy_numpy() -> None:
-    """As much work that releases the interpreter's lock."""
-    _MATRIX @ _MATRIX
 
 
 LOOPS = (
@@ -88,8 +77,8 @@ def run(loop: Loop, *, recorded: bool, told: "SimpleQueue[Cost]") -> None:
     folder = Path(tempfile.mkdtemp(prefix="rlprobe-overhead-"))
     recorder = Recorder(folder / "run", capture=loop.capture) if recorded else None  # type: ignore[arg-type]  # of the table above
     time.sleep(_WARM_UP)
-    own = [thread for thread in threading.enumerate() if thread.name.startswith("rlprobe")]
-    before, calls, units, began = _threads(own), 0.0, 0, time.perf_counter()
+    own = recorder_threads()
+    before, calls, units, began = thread_seconds(own), 0.0, 0, time.perf_counter()
     for step in range(loop.steps):
         ends = time.perf_counter() + loop.milliseconds / 1e3
         while time.perf_counter() < ends:
@@ -103,19 +92,13 @@ def run(loop: Loop, *, recorded: bool, told: "SimpleQueue[Cost]") -> None:
                 recorder.log_samples(step, made[step % len(made)], owned=True)  # type: ignore[arg-type]  # rows
             calls += time.thread_time() - called
     wall = time.perf_counter() - began
-    at_work = _threads(own) - before
+    at_work = thread_seconds(own) - before
     closing = time.process_time()
     if recorder is not None:
         recorder.close()  # the writer ends in here, and its clock with it: all that is spent meanwhile is its
     closed = time.process_time() - closing
     shutil.rmtree(folder)
     told.put(Cost(wall=wall, rate=units / wall, calls=calls, threads=at_work + closed))
-
-
-def _threads(threads: list[threading.Thread]) -> float:
-    """CPU seconds of threads so far."""
-    clocks = [time.pthread_getcpuclockid(thread.ident) for thread in threads if thread.ident is not None]
-    return sum(map(time.clock_gettime, clocks))
 
 
 def measured(loop: Loop, *, recorded: bool) -> Cost:

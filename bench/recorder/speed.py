@@ -2,8 +2,9 @@
 
     python -m bench.recorder.speed [--rows 100000] [--json]
 
-Each case runs in a process of its own. CPU is user + system time of all threads, the cost of the same loop without a
-recorder subtracted; call times are wall times of single calls.
+Each case runs in a process of its own. Call times are wall times of single calls, two readings of the clock included.
+Between calls the training thread is busy, as it is in training: after a sleep a core is slow, and its caches are cold.
+CPU is that of the calls on the training thread, of the recorder's own threads, and of all of the process in close().
 """
 
 import argparse
@@ -13,6 +14,7 @@ import resource
 import shutil
 import statistics
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -25,25 +27,40 @@ METRICS = 40
 SAMPLES, TEXT_BYTES, TOKENS = 64, 2048, 512
 
 
-def cpu() -> float:
-    """Seconds of user and system time of this process so far."""
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    return usage.ru_utime + usage.ru_stime
+_MATRIX = np.random.default_rng(0).standard_normal((96, 96))
+
+
+def busy_numpy() -> None:
+    """A fraction of a millisecond of work that releases the interpreter's lock."""
+    _MATRIX @ _MATRIX
+
+
+def recorder_threads() -> list[threading.Thread]:
+    """The threads of every recorder of this process."""
+    return [thread for thread in threading.enumerate() if thread.name.startswith("rlprobe")]
+
+
+def thread_seconds(threads: list[threading.Thread]) -> float:
+    """CPU seconds of living threads so far."""
+    clocks = [time.pthread_getcpuclockid(thread.ident) for thread in threads if thread.ident is not None]
+    return sum(map(time.clock_gettime, clocks))
 
 
 def timed(
     calls: int, prepare: Callable[[int], object], call: Callable[[int, object], None], pause: float
-) -> list[float]:
-    """Seconds of each call."""
-    out = []
+) -> tuple[list[float], float]:
+    """Seconds of each call, and CPU seconds of all of them on this thread."""
+    out, spent = [], 0.0
     for index in range(calls):
         given = prepare(index)
-        began = time.perf_counter()
+        before, began = time.thread_time(), time.perf_counter()
         call(index, given)
         out.append(time.perf_counter() - began)
-        if pause:
-            time.sleep(pause)
-    return out
+        spent += time.thread_time() - before
+        ends = began + pause
+        while time.perf_counter() < ends:
+            busy_numpy()
+    return out, spent
 
 
 def case(
@@ -54,19 +71,18 @@ def case(
     pause: float,
     **options: object,
 ) -> dict[str, object]:
-    """One case: the loop without a recorder, then with one."""
-    began = cpu()
-    timed(calls, prepare, lambda index, given: None, pause)
-    floor = cpu() - began
+    """One case."""
     directory = Path(tempfile.mkdtemp(prefix="rlprobe-speed-"))
     recorder = Recorder(directory / "run", **options)  # type: ignore[arg-type]  # options of the table below
     time.sleep(1.0)  # the one-off capture of the environment is not the loop's cost
-    began = cpu()
-    times = timed(calls, prepare, log(recorder), pause)
-    closing, closing_cpu = time.perf_counter(), cpu()
+    threads = recorder_threads()
+    before = thread_seconds(threads)
+    times, spent = timed(calls, prepare, log(recorder), pause)
+    spent += thread_seconds(threads) - before
+    closing, closing_cpu = time.perf_counter(), time.process_time()
     recorder.close()
-    closed, closed_cpu = time.perf_counter() - closing, cpu() - closing_cpu
-    spent = cpu() - began - floor
+    closed, closed_cpu = time.perf_counter() - closing, time.process_time() - closing_cpu
+    spent += closed_cpu
     size = sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
     shutil.rmtree(directory)
     times.sort()
@@ -111,6 +127,12 @@ def samples(arrays: int) -> Callable[[int], object]:
     return make
 
 
+def made_before(prepare: Callable[[int], object], count: int = 8) -> Callable[[int], object]:
+    """The same few, made before the loop: nothing but the calls is between the calls, as in the tight loop of steps."""
+    made = [prepare(index) for index in range(count)]
+    return lambda index: made[index % count]
+
+
 _ARRAYS = ("token_logprobs", "token_old_logprobs", "token_reference_logprobs", "token_kl", "token_entropy")
 
 
@@ -122,6 +144,15 @@ def cases(rows: int) -> list[tuple[object, ...]]:
         ("log_step, every 10 ms", min(rows, 1500), scalars, lambda rec: rec.log_step, 0.01, {}),
         ("log_step, 42 doubles of [0, 1)", min(rows, 20_000), doubles("random"), lambda rec: rec.log_step, 0.0, {}),
         ("log_step, 42 normal doubles", min(rows, 20_000), doubles("normal"), lambda rec: rec.log_step, 0.0, {}),
+        ("log_samples owned, one array, tight loop", few, made_before(samples(1)), _owned, 0.0, {}),
+        (
+            "log_samples copied, one array, tight loop",
+            few,
+            made_before(samples(1)),
+            lambda rec: rec.log_samples,
+            0.0,
+            {},
+        ),
         ("log_samples owned, one array, default", few, samples(1), _owned, 0.02, {}),
         ("log_samples copied, one array, default", few, samples(1), lambda rec: rec.log_samples, 0.02, {}),
         ("log_samples owned, one array, all", few, samples(1), _owned, 0.02, {"capture": "all"}),

@@ -169,7 +169,8 @@ class Meter:
 def test_a_row_is_held_so_that_no_later_change_of_an_array_or_of_the_dict_shows(make, place, compact):
     names, value = ["a", "b", "c"], make()
     given = {name: value if names.index(name) == place else 1.0 for name in names}
-    held, size = MetricsHolder().hold(given, compact=compact)
+    item = MetricsHolder().hold(7, 1.5, given, compact)
+    held, size = item.metrics, item.size
     given.clear()
     if isinstance(value, np.ndarray):
         value[...] = 9.0
@@ -185,10 +186,10 @@ def test_a_row_of_plain_numbers_is_held_as_a_copy_and_as_bytes_where_memory_is_d
     given = {"a": 1.0, "b": 2, "c": True}
     holder = MetricsHolder()
 
-    assert holder.hold(given, compact=False)[0] == given
-    assert holder.hold(given, compact=False)[0] is not given
-    assert msgspec.msgpack.decode(holder.hold(given, compact=True)[0]) == given
-    assert isinstance(holder.hold({"a": "text"}, compact=False)[0], bytes)
+    assert holder.hold(0, 0.0, given, False).metrics == given
+    assert holder.hold(0, 0.0, given, False).metrics is not given
+    assert msgspec.msgpack.decode(holder.hold(0, 0.0, given, True).metrics) == given
+    assert isinstance(holder.hold(0, 0.0, {"a": "text"}, False).metrics, bytes)
 
 
 def test_what_the_caller_changes_after_the_call_is_not_recorded(tmp_path):

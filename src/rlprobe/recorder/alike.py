@@ -21,7 +21,7 @@ from rlprobe.recording.layout import LOGGED
 from rlprobe.recording.values import metric_name
 
 LEAST = 8  # steps from which on a matrix is quicker than one after the other
-_MOST = 1024  # steps of one matrix: it stays in a core's cache
+MOST = 8192  # steps of one matrix: each hands the interpreter's lock over a few times, and waits to have it back
 _FLOAT_BYTES = 9  # of a float in msgpack: its mark, then eight bytes, the most significant first
 _encode = msgspec.msgpack.Encoder().encode
 _decode: Callable[[bytes], object] = msgspec.msgpack.Decoder().decode
@@ -31,7 +31,7 @@ def runs(items: Iterable[Item]) -> Iterator[list[Item]]:
     """The items in order, cut into runs of steps that have the same number of encoded bytes, and single others."""
     for size, members in groupby(map(_encoded, items), _encoded_bytes):
         held = list(members)
-        most = _MOST if size and len(held) >= LEAST else 1
+        most = MOST if size and len(held) >= LEAST else 1
         for start in range(0, len(held), most):
             yield held[start : start + most]
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from rlprobe.recorder.group_parts import parts, split
-from rlprobe.recorder.sample_table import Floats, Found, Ints, Table
+from rlprobe.recorder.sample_table import Floats, Found, Ints, Table, mean
 
 
 def group_parts(table: Table) -> Mapping[str, list[object]]:
@@ -24,7 +24,7 @@ def groups(table: Table, low: float, high: float) -> Found:
         return {}
     count = int(codes.max()) + 1
     sizes = np.bincount(codes, minlength=count)
-    found = {"group_size_mean": float(sizes.mean()), "group_size_min": float(sizes.min())}
+    found = {"group_size_mean": mean(sizes), "group_size_min": float(sizes.min())}
     prompts = table.columns.get("prompt_id")
     if prompts is not None and "group" in table.columns:
         pairs = {(code, prompt) for code, prompt in zip(codes.tolist(), prompts, strict=True)}
@@ -32,7 +32,7 @@ def groups(table: Table, low: float, high: float) -> Found:
     texts = table.columns.get("completion")
     if texts is not None and (sizes > 1).any():
         distinct = np.bincount([code for code, _ in set(zip(codes.tolist(), texts, strict=True))], minlength=count)
-        found["duplicate_fraction"] = float(np.mean((1 - distinct / sizes)[sizes > 1]))
+        found["duplicate_fraction"] = mean((1 - distinct / sizes)[sizes > 1])
     reward = table.floats("reward")
     if reward is not None:
         found |= _group_rewards(table, reward, codes, low, high)
@@ -46,16 +46,16 @@ def _group_rewards(table: Table, reward: Floats, codes: Ints, low: float, high: 
     many = sizes > 1
     if not many.any():
         return {}
-    mean = np.bincount(codes, weights=reward) / np.maximum(sizes, 1)
-    centred = reward - mean[codes]
+    middle = np.bincount(codes, weights=reward) / np.maximum(sizes, 1)
+    centred = reward - middle[codes]
     variance = np.bincount(codes, weights=centred**2)[many] / (sizes[many] - 1)
     least, most = (
         _by_group(np.minimum, reward, codes, np.inf)[many],
         _by_group(np.maximum, reward, codes, -np.inf)[many],
     )
     found = {
-        "reward_std_group_mean": float(np.sqrt(variance).mean()),
-        "zero_variance_group_fraction": float(np.mean(least == most)),
+        "reward_std_group_mean": mean(np.sqrt(variance)),
+        "zero_variance_group_fraction": mean(least == most),
     }
     right = table.floats("right")
     if right is not None:
@@ -63,14 +63,14 @@ def _group_rewards(table: Table, reward: Floats, codes: Ints, low: float, high: 
         low, high = 0.0, 1.0
     if high > low:
         found |= {
-            "all_right_group_fraction": float(np.mean(least >= high)),
-            "all_wrong_group_fraction": float(np.mean(most <= low)),
+            "all_right_group_fraction": mean(least >= high),
+            "all_wrong_group_fraction": mean(most <= low),
         }
     advantage, tokens = table.floats("advantage"), table.floats("completion_tokens")
     if advantage is not None:
-        clear = many[codes] & (np.abs(centred) > 1e-9 * (1 + np.abs(mean[codes])))
+        clear = many[codes] & (np.abs(centred) > 1e-9 * (1 + np.abs(middle[codes])))
         opposite = np.sign(advantage[usable]) == -np.sign(centred)
-        found["advantage_reward_disagreement_fraction"] = float(opposite[clear].mean()) if clear.any() else 0.0
+        found["advantage_reward_disagreement_fraction"] = mean(opposite[clear]) if clear.any() else 0.0
     if tokens is not None:
         known = np.isfinite(tokens[usable])
         found["length_reward_correlation"] = rank_correlation(tokens[usable][known], reward[known], codes[known])
@@ -103,7 +103,7 @@ def rank_correlation(x: Floats, y: Floats, codes: Ints) -> float:
     pairs = ((0, 0), (1, 1), (0, 1))
     xx, yy, xy = (np.bincount(codes, weights=ranks[one] * ranks[other]) for one, other in pairs)
     usable = (sizes >= 3) & (xx > 0) & (yy > 0)
-    return float(np.mean(xy[usable] / np.sqrt(xx[usable] * yy[usable]))) if usable.any() else np.nan
+    return mean(xy[usable] / np.sqrt(xx[usable] * yy[usable])) if usable.any() else np.nan
 
 
 def _centred_ranks(values: Floats, codes: Ints, sizes: Ints) -> Floats:
@@ -114,7 +114,7 @@ def _centred_ranks(values: Floats, codes: Ints, sizes: Ints) -> Floats:
     new[1:] = (ordered[1:] != ordered[:-1]) | (groups[1:] != groups[:-1])
     run = np.cumsum(new) - 1
     starts = np.flatnonzero(new)
-    lengths = np.diff(starts, append=len(values))
+    lengths = np.concatenate((starts[1:], [len(values)])) - starts
     first_of_group = np.cumsum(sizes) - sizes
     mean_rank = starts + (lengths - 1) / 2
     ranks = np.empty(len(values))

@@ -5,9 +5,9 @@ type: calls copy what could change and hand it over; everything else is the writ
 """
 
 import logging
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from time import time
 from types import TracebackType
 from typing import Self
 
@@ -15,7 +15,7 @@ from rlprobe.recorder import lifelines
 from rlprobe.recorder.environment import environment
 from rlprobe.recorder.facts import entered, new_document
 from rlprobe.recorder.halting import ExactStop, HaltRequest, set_aside
-from rlprobe.recorder.items import LEAST, MOST, EventItem, ManifestItem, Row, SamplesItem, StepItem, whole_step
+from rlprobe.recorder.items import LEAST, MOST, EventItem, ManifestItem, Row, SamplesItem, whole_step
 from rlprobe.recorder.opening import RecorderError, RunInUse, open_directory
 from rlprobe.recorder.ownership import MetricsHolder, owned_rows, size_of_rows
 from rlprobe.recorder.ranks import CommonStop, current_rank, world_size
@@ -132,9 +132,8 @@ class Recorder:
         try:
             if named:
                 metrics = {**metrics, **named} if metrics else named
-            held, size = self._hold(metrics or {}, compact=worker.crowded)
             number = step if type(step) is int and LEAST <= step <= MOST else whole_step(step)
-            worker.submit(StepItem(number, time.time(), held, size))
+            worker.submit(self._hold(number, time(), metrics or {}, worker.crowded))
             if self._halt.exact is not None:
                 self._halt.see(number, metrics or {})
         except Exception as error:
@@ -158,7 +157,7 @@ class Recorder:
             if not owned:
                 rows = owned_rows(rows)
             size, count = size_of_rows(rows)
-            worker.submit(SamplesItem(whole_step(step), time.time(), rows, size), count)
+            worker.submit(SamplesItem(whole_step(step), time(), rows, size), count)
         except Exception as error:
             self._failed("log_samples", error)
 
@@ -170,7 +169,7 @@ class Recorder:
         try:
             if kind == "checkpoint" and self._halt.exact is not None:
                 self._halt.exact.saved(step, fields.get("path"))
-            worker.submit(EventItem(str(kind), None if step is None else whole_step(step), time.time(), fields), 0)
+            worker.submit(EventItem(str(kind), None if step is None else whole_step(step), time(), fields), 0)
             worker.wake()
         except Exception as error:
             self._failed("log_event", error)

@@ -4,6 +4,7 @@ The draw depends on nothing but step and sample index (never on a random state t
 is repeated keeps the same rows. Beyond the run's budget ever fewer steps keep rows, but for those around an event.
 """
 
+import itertools
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Literal
@@ -106,14 +107,10 @@ class SamplePolicy:
     def _within(self, block: SampleBlock, chosen: dict[int, str]) -> dict[int, str]:
         if self.capture != "default":
             return chosen
-        kept: dict[int, str] = {}
-        spent = 0
-        for row, reason in sorted(chosen.items(), key=lambda item: _ORDER.index(item[1])):
-            spent += sum(_size(values[row]) for values in block.columns.values())
-            if kept and spent > self.step_bytes:
-                break
-            kept[row] = reason
-        return dict(sorted(kept.items()))
+        rows = sorted(chosen, key=lambda row: _ORDER.index(chosen[row]))
+        sizes = zip(*(_sizes([values[row] for row in rows]) for values in block.columns.values()), strict=True)
+        fit = sum(spent <= self.step_bytes for spent in itertools.accumulate(map(sum, sizes)))
+        return {row: chosen[row] for row in sorted(rows[: max(1, fit)])}
 
     def _counted(self, columns: dict[str, list[object]], rows: int) -> dict[str, list[object]] | None:
         self.written += sum(map(_size_of_column, columns.values()))
@@ -123,12 +120,19 @@ class SamplePolicy:
 def _size(value: object) -> int:
     if isinstance(value, str):
         return len(value)
-    return len(bytes(value.data)) if isinstance(value, msgspec.msgpack.Ext) else _NUMBER_BYTES
+    return memoryview(value.data).nbytes if isinstance(value, msgspec.msgpack.Ext) else _NUMBER_BYTES
 
 
 def _size_of_column(values: list[object]) -> int:
-    plain = _NUMBERS.issuperset(map(type, values))
-    return _NUMBER_BYTES * len(values) if plain else sum(map(_size, values))
+    return sum(_sizes(values))
+
+
+def _sizes(values: list[object]) -> list[int]:
+    """Bytes of each value."""
+    types = set(map(type, values))
+    if types <= _NUMBERS:
+        return [_NUMBER_BYTES] * len(values)
+    return [*map(len if types == {str} else _size, values)]  # type: ignore[arg-type]  # texts, all of them
 
 
 def _chosen(block: SampleBlock, step: int) -> dict[int, str]:

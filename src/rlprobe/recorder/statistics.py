@@ -86,7 +86,7 @@ def _rewards(table: Table) -> Found:
     received = table.members("reward_text/")
     if received:
         differs = [any(table.columns[name][row] is not None for name in received) for row in range(table.rows)]
-        found["reward_text_mismatch_fraction"] = float(np.mean(differs))
+        found["reward_text_mismatch_fraction"] = mean(np.array(differs))
     return found
 
 
@@ -97,7 +97,7 @@ def _advantages(table: Table) -> Found:
         return {}
     found = {
         "advantage_mean": mean(known), "advantage_std": spread(known), "advantage_min": float(known.min()),
-        "advantage_max": float(known.max()), "advantage_abs_mean": float(np.abs(known).mean()),
+        "advantage_max": float(known.max()), "advantage_abs_mean": mean(np.abs(known)),
     }  # fmt: skip
     tokens, logprob = table.floats("completion_tokens"), table.floats("logprob")
     for sign, tokens_name, logprob_name in (
@@ -107,8 +107,9 @@ def _advantages(table: Table) -> Found:
         side = sign * advantage > 0
         found[tokens_name] = mean(finite(tokens[side])) if tokens is not None else np.nan
         found[logprob_name] = mean(finite(logprob[side])) if logprob is not None else np.nan
-    if tokens is not None and np.nansum(tokens) > 0:
-        found["positive_advantage_token_fraction"] = float(np.nansum(tokens[advantage > 0]) / np.nansum(tokens))
+    total = finite(tokens).sum()
+    if tokens is not None and total > 0:
+        found["positive_advantage_token_fraction"] = float(finite(tokens[advantage > 0]).sum() / total)
     return found
 
 

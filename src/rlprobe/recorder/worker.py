@@ -28,7 +28,7 @@ _GROWTH = 0.05  # fraction by which the rows must have grown
 _JOURNAL_BYTES = 32 << 20  # bytes of journal at which a snapshot is made at once: bounds memory
 _PART_ROWS, _PART_BYTES = 4096, 32 << 20  # sample rows, or bytes, at which a part is written
 _NEVER = float("inf")
-_ROUND = 4096  # items of one round
+_ROUND = 16384  # items of one round
 _CROWDED = 32 << 20  # bytes in the queue from which on callers make their items small at the cost of their own time
 
 
@@ -64,8 +64,10 @@ class Worker:
         self.session = session
         self.lost = 0
         self.lost_bytes = 0
-        self._bounds, self._clock, self._first = bounds, clock, first
+        self._most_items, self._most_bytes = bounds.items, bounds.size
+        self._clock, self._first = clock, first
         self._queue: SimpleQueue[Item] = SimpleQueue()
+        self._put = self._queue.put
         self.crowded = False
         self._given = self._taken = 0  # bytes; a race between callers makes them drift, an empty queue sets them right
         self._bell: SimpleQueue[None] = SimpleQueue()  # an Event's lock would hold up a signal handler that rings again
@@ -105,12 +107,12 @@ class Worker:
 
     def submit(self, item: Item, rows: int = 1) -> bool:
         """Hand an item over; False when there was no room and its rows were dropped."""
-        bounds, queue = self._bounds, self._queue
-        waiting = self._given - self._taken + item.size
-        if waiting <= bounds.size and queue.qsize() < bounds.items:
-            self._given += item.size
+        given = self._given + item.size
+        waiting = given - self._taken
+        if waiting <= self._most_bytes and self._queue.qsize() < self._most_items:
+            self._given = given
             self.crowded = waiting > _CROWDED
-            queue.put(item)
+            self._put(item)
             if self._asleep:
                 self.wake()
             return True

@@ -100,7 +100,7 @@ def snapshot_samples(root: Path, *, before: Position = END, part_rows: int = PAR
     covers, number = covered(root)
     rows = 0
     done: list[JournalFile] = []
-    for file, frames, _ in list(pending_samples(root, covers, before)):
+    for file, frames, _ in pending_samples(root, covers, before):
         batch: list[SampleFrame] = []
         held = 0
         for frame in frames:

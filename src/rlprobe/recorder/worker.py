@@ -17,7 +17,7 @@ from rlprobe.recorder.items import FlushItem, Item, rows_of
 from rlprobe.recorder.session import Session
 from rlprobe.recording.run import State
 
-POLL = 0.05  # seconds between two looks into the queue: what SIGKILL can cost
+POLL = 0.08  # seconds between two looks into the queue: what SIGKILL can cost
 _IDLE_LOOKS = 5  # looks that find nothing, after which the writer sleeps until it is rung for
 _NAP = 0.5  # seconds for which it sleeps at most: it looks after the keeper
 _KEEP_EVERY = 0.5  # seconds between two rounds of the keeper

@@ -54,6 +54,20 @@ def blocks(recording):
     return open_run(recording).sample_blocks()
 
 
+def test_a_group_that_a_trainer_named_by_its_step_is_found_as_it_is_shown(tmp_path):
+    named = {
+        step: [{"group": f"{step}/{index // 2}", "completion": "x", "reward": float(index)} for index in range(4)]
+        for step in (3, 4)
+    }
+    blocks = open_run(record(tmp_path / "run", named)).sample_blocks()
+    words = vocabulary(blocks)
+
+    assert [row["reward"] for row in group(blocks, words, "3/1").rows] == [3.0, 2.0]
+    assert group(blocks, words, "3/3/1").step == 3
+    with pytest.raises(NoSuchSamples, match="expected group 7 in step 3"):
+        group(blocks, words, "3/7")
+
+
 def test_a_group_is_the_newest_of_its_id_unless_the_step_is_named(blocks):
     words = vocabulary(blocks)
 

@@ -3,11 +3,13 @@
 import json
 import os
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
-from rlprobe import Recorder
+from rlprobe import Recorder, open_run
 from rlprobe.recording.convert import export, repair, write_recording
 from rlprobe.recording.reader import RecordingFeed, UnreadableRecording, is_recording
 from rlprobe.recording.run import Batch, Event, Manifest, MemoryFeed, Run
@@ -175,6 +177,106 @@ def test_a_repaired_copy_is_sound_and_holds_everything_that_could_be_read(copy, 
 def test_a_copy_never_overwrites_anything(sound, copy):
     with pytest.raises(UnreadableRecording, match="free"):
         export(sound, copy)
+
+
+@pytest.mark.parametrize("there", [False, True])
+@pytest.mark.parametrize(
+    "make", [export, repair, lambda path, target: write_recording(Run(RecordingFeed(path)), target)]
+)
+def test_a_copy_that_was_interrupted_leaves_nothing_behind(sound, tmp_path, monkeypatch, make, there):
+    def interrupted(*_):
+        assert not (tmp_path / "whole").exists() or there
+        raise KeyboardInterrupt
+
+    if there:
+        (tmp_path / "whole").mkdir()
+    with monkeypatch.context() as patch:
+        patch.setattr("rlprobe.recording.convert.save_manifest", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            make(sound, tmp_path / "whole")
+    left = [path for path in tmp_path.rglob("*") if path != tmp_path / "whole"]
+    make(sound, tmp_path / "whole")
+
+    assert left == []
+    assert [path.name for path in tmp_path.iterdir()] == ["whole"]
+    assert validate(tmp_path / "whole") == []
+
+
+def _fifo(path):
+    os.mkfifo(path)
+
+
+JUNK = {
+    "a pipe": ("rank-002", _fifo),
+    "a file": ("rank-002", lambda path: path.write_text("x")),
+    "an empty folder": ("rank-002", lambda path: path.mkdir()),
+    "a link to nothing": ("rank-002", lambda path: path.symlink_to("absent")),
+    "a link to the run": ("rank-002", lambda path: path.symlink_to(".")),
+    "a link above the run": ("rank-002", lambda path: path.symlink_to("..")),
+    "a link to another folder": ("rank-002", lambda path: path.symlink_to("/etc")),
+    "another spelling": ("rank-00001", lambda path: shutil.copytree(path.parent / "rank-001", path)),
+    "rank 0 again": ("rank-000", lambda path: shutil.copytree(path.parent / "rank-001", path)),
+    "no number": ("rank-abc", lambda path: shutil.copytree(path.parent / "rank-001", path)),
+    "a number beyond all": ("rank-9999999999", lambda path: shutil.copytree(path.parent / "rank-001", path)),
+}
+
+
+@pytest.fixture(scope="module")
+def two_ranks(tmp_path_factory):
+    root = tmp_path_factory.mktemp("ranks") / "run"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WORLD_SIZE", "2")
+        for rank in ("0", "1"):
+            patch.setenv("RANK", rank)
+            with Recorder(root, record_all_ranks=True, capture="all") as recorder:
+                recorder.log_step(1, step_seconds=1.0)
+                recorder.log_samples(1, [{"sample": int(rank), "completion": SECRET_TEXT, "reward": 1.0}])
+    return root
+
+
+@pytest.mark.parametrize("name", JUNK)
+def test_what_only_has_the_name_of_a_rank_changes_nothing(two_ranks, tmp_path, name):
+    root = shutil.copytree(two_ranks, tmp_path / "run")
+    place, make = JUNK[name]
+    make(root / place)
+
+    for made in (root, repair(root, tmp_path / "whole"), export(root, tmp_path / "sent")):
+        samples = open_run(made).samples()
+        assert samples.columns["rank"].tolist() == [0, 1]
+        assert RecordingFeed(made).ranks[:2] == (0, 1)
+    assert [path.name for path in (tmp_path / "whole").iterdir() if path.name.startswith("rank")] == ["rank-001"]
+    assert b"answer is" not in b"".join(path.read_bytes() for path in (tmp_path / "sent").rglob("*") if path.is_file())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["manifest.json", "events.jsonl"])
+def test_a_file_beyond_all_bounds_is_damage_and_is_not_held_in_memory(copy, name):
+    with (copy / name).open("r+b") as file:
+        file.truncate(1 << 30)  # a gigabyte of nothing behind what is there
+    code = (
+        "import resource, sys; from rlprobe import open_run; from rlprobe.recording.validate import validate;"
+        "run = open_run(sys.argv[1]); print(run.rows, run.reading.unreadable, len(validate(sys.argv[1])),"
+        "resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(copy)], capture_output=True, text=True, check=True)
+    rows, unreadable, problems, megabytes = map(int, done.stdout.split())
+
+    assert rows == 40
+    assert problems == 1
+    assert unreadable == (name == "events.jsonl")
+    assert megabytes < 400
+
+
+def test_an_event_of_a_line_too_long_costs_itself_alone(copy):
+    whole = len(Run(RecordingFeed(copy)).events)
+    with (copy / "events.jsonl").open("ab") as file:
+        for size in (5 << 20, 9 << 20, 20 << 20):
+            file.write(b'{"kind": "custom", "text": "' + b"x" * size + b'"}\n{"kind": "custom", "step": 3}\n')
+    run = Run(RecordingFeed(copy))
+
+    assert len(run.events) == whole + 3
+    assert run.reading.unreadable == 3
+    assert [problem.id for problem in validate(copy)] == ["EVENTS_WHOLE"] * 3
 
 
 def test_any_run_becomes_a_recording_of_the_same_numbers(tmp_path):

@@ -17,7 +17,9 @@ from rlprobe.recording.rank_rows import merged
 from rlprobe.recording.reader import RecordingFeed
 from rlprobe.recording.run import Run
 from rlprobe.recording.validate import validate
+from rlprobe.reports.step import between
 from tests.recording.rank_worker import GROUPS, SIZE, reward, rows
+from tests.support.disasters import until
 
 STEPS = 5
 
@@ -141,6 +143,26 @@ def test_a_rank_that_left_nothing_is_told_and_one_that_was_not_asked_is_not(tmp_
     assert open_run(tmp_path / "first").reading.notes == ()
 
 
+def test_events_of_a_window_stand_in_the_order_of_their_steps(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    for rank in ("0", "1"):
+        monkeypatch.setenv("RANK", rank)
+        with Recorder(tmp_path / "run", record_all_ranks=True) as recorder:
+            for step in (1, 2, 3):
+                recorder.log_step(step, loss=1.0)
+                recorder.log_event("custom", step)
+    told = [(event.step, event.fields.get("rank", 0)) for event in between(open_run(tmp_path / "run"), 1, 3).events]
+
+    assert [pair for pair in told if pair[0] > 1] == [(2, 0), (2, 1), (3, 0), (3, 1)]
+
+
+def test_the_recording_of_another_rank_alone_says_what_it_is(split_run: Path) -> None:
+    told = ("this is what rank 1 of 2 recorded alone; the run is the folder above it",)
+
+    assert open_run(rank_directory(split_run, 1)).reading.notes == told
+    assert open_run(split_run).reading.notes == ()
+
+
 def test_a_rank_without_a_sign_of_life_is_told_though_nobody_can_ask_its_host(tmp_path: Path, monkeypatch) -> None:
     """Its lock is held, as on another host's file system without locks; only the lock's time grows old."""
     monkeypatch.setenv("WORLD_SIZE", "2")
@@ -235,7 +257,7 @@ def test_no_part_of_a_group_makes_a_reader_raise() -> None:
 
 
 def test_every_process_stops_after_the_same_step_and_rank_0_alone_decides(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("rlprobe.recorder.halting.LOOK_EVERY", 0.0)
+    monkeypatch.setattr("rlprobe.recorder.worker._KEEP_EVERY", 0.01)
     monkeypatch.setenv("WORLD_SIZE", "2")
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
     ranks = []
@@ -243,6 +265,7 @@ def test_every_process_stops_after_the_same_step_and_rank_0_alone_decides(tmp_pa
         monkeypatch.setenv("RANK", rank)
         ranks.append(Recorder(tmp_path / "run"))
     (tmp_path / "run" / "control.json").write_text('{"request": "halt", "reason": "enough"}')
+    until(lambda: ranks[0].should_stop)
     stopped = {step: [rank.should_stop_after(step) for rank in reversed(ranks)] for step in range(10, 14)}
     named = json.loads((tmp_path / "run" / "stop.json").read_bytes())
     ranks[0].close()

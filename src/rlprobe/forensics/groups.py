@@ -45,7 +45,7 @@ def group(
     where: tuple[Expression, ...] = (),
     size: int | None = None,
 ) -> Group:
-    """The group that `wanted` names: ID, of the newest step that has it, or STEP/ID.
+    """The group that `wanted` names: ID, of the newest step that has it, or STEP/ID, where no ID is spelled so.
 
     Args:
         blocks: the samples.
@@ -61,6 +61,10 @@ def group(
     step, name = _named(wanted)
     conditions = (same(column, _typed(name, words, column)), *where)
     steps = _steps(blocks, words, conditions)
+    if step is not None and step not in steps and words.kinds[column] == "text":
+        whole = (same(column, wanted), *where)  # a trainer may name its groups STEP/NUMBER itself
+        if found_whole := _steps(blocks, words, whole):
+            step, name, conditions, steps = None, wanted, whole, found_whole
     if step is not None and step not in steps:
         told = f"it is in steps {_few(steps)}" if steps else "no step has it"
         raise NoSuchSamples(f"expected group {name} in step {step}, but {told}.")

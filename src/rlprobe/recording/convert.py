@@ -1,8 +1,10 @@
 """Recordings made of other things: of any Run, of a damaged recording, of one whose texts may not leave the house."""
 
+import contextlib
 import json
+import os
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
@@ -12,9 +14,9 @@ import numpy as np
 
 from rlprobe.recording.columns import Rows
 from rlprobe.recording.event_log import event_line
-from rlprobe.recording.files import make_directory, replace_bytes
+from rlprobe.recording.files import make_directory, rank_folders, replace_bytes, whole_directory
 from rlprobe.recording.layout import EVENTS, FLOAT16, INT32, SAMPLES, SEGMENT, SEQUENCE, STEP, is_text, part_name
-from rlprobe.recording.manifest import UnreadableRecording, load_manifest, plain, save_manifest
+from rlprobe.recording.manifest import UnreadableRecording, plain, save_manifest
 from rlprobe.recording.merging import Merged
 from rlprobe.recording.parquet import write_steps
 from rlprobe.recording.reader import RecordingFeed
@@ -37,7 +39,10 @@ def write_recording(run: Run, target: str | Path) -> Path:
         UnreadableRecording: the target is taken.
         OSError: the disk refused.
     """
-    return _write(run, target, samples=run.samples(), raw={})
+    samples = run.samples()
+    with _free(Path(target)) as root:
+        _write(run, root, samples=samples, raw={})
+    return Path(target)
 
 
 def export(path: str | Path, target: str | Path, *, text: bool = False) -> Path:
@@ -50,31 +55,37 @@ def export(path: str | Path, target: str | Path, *, text: bool = False) -> Path:
         UnreadableRecording: there is no recording at `path`, or the target is taken or lies inside it.
         OSError: the disk refused.
     """
-    run = Run(RecordingFeed(path))
-    if Path(target).resolve().is_relative_to(Path(path).resolve()):
-        raise UnreadableRecording(f"{target}: expected a path outside the recording, got one inside. Name another.")
-    samples = run.samples()
-    raw = dict(run.manifest.raw)
-    if not text:
-        samples = Samples(columns=_without_text(samples.columns), rows=samples.rows)
-        raw["exported"] = "without text"
-    root = _write(run, target, samples=samples, raw=raw, text=text)
-    for rank in RecordingFeed(path).ranks[1:]:
-        export(Path(path) / f"rank-{rank:03d}", root / f"rank-{rank:03d}", text=text)
-    return root
+    _copy(Path(path), Path(target), text=text, facts={} if text else {"exported": "without text"})
+    return Path(target)
 
 
 def repair(path: str | Path, target: str | Path) -> Path:
     """A whole copy of a damaged recording: everything that can still be read, in order, once.
 
     Raises:
-        UnreadableRecording: there is no recording at `path`, or the target is taken.
+        UnreadableRecording: there is no recording at `path`, or the target is taken or lies inside it.
         OSError: the disk refused.
     """
-    root = export(path, target, text=True)
-    document = load_manifest(root) or {}
-    save_manifest(root, {**document, "repaired": True})
-    return root
+    _copy(Path(path), Path(target), text=True, facts={"repaired": True})
+    return Path(target)
+
+
+def _copy(path: Path, target: Path, *, text: bool, facts: Mapping[str, object]) -> None:
+    """All ranks of a recording; the folder of a rank that holds no recording is left out."""
+    feeds: dict[Path, RecordingFeed] = {Path(): RecordingFeed(path)}
+    if target.resolve().is_relative_to(path.resolve()):
+        raise UnreadableRecording(f"{target}: expected a path outside the recording, got one inside. Name another.")
+    for folder in rank_folders(path).values():
+        with contextlib.suppress(UnreadableRecording):
+            feeds[Path(folder.name)] = RecordingFeed(folder)
+    with _free(target) as root:
+        for place, feed in feeds.items():
+            run = Run(feed)
+            samples = run.samples()
+            if not text:
+                samples = Samples(columns=_without_text(samples.columns), rows=samples.rows)
+            make_directory(root / place)
+            _write(run, root / place, samples=samples, raw={**run.manifest.raw, **facts}, text=text)
 
 
 _KEPT_TEXT = frozenset(("prompt_id", "group", "generation", "stop_reason", "kl_estimator", "capture_reason"))
@@ -92,11 +103,16 @@ def _holds_text(column: object) -> bool:
     return isinstance(column, list) and any(isinstance(value, str) for value in column)
 
 
-def _write(run: Run, target: str | Path, *, samples: Samples, raw: Mapping[str, object], text: bool = True) -> Path:
-    root = Path(target)
-    if root.exists() and (not root.is_dir() or any(root.iterdir())):
-        raise UnreadableRecording(f"{root}: expected a path that is free, got one that is taken. Name another.")
-    make_directory(root)
+@contextlib.contextmanager
+def _free(target: Path) -> Iterator[Path]:
+    """A folder to fill that takes the target's name once it is full."""
+    if os.path.lexists(target) and (not target.is_dir() or any(target.iterdir())):
+        raise UnreadableRecording(f"{target}: expected a path that is free, got one that is taken. Name another.")
+    with whole_directory(target) as root:
+        yield root
+
+
+def _write(run: Run, root: Path, *, samples: Samples, raw: Mapping[str, object], text: bool = True) -> None:
     parts = [_rows(batch) for batch in run.overwritten] + [_current(run)]
     merged = [Merged(rows=rows) for rows in _numbered(parts) if len(rows)]
     last = max((int(part.rows.sequences[-1]) for part in merged), default=0)
@@ -106,7 +122,6 @@ def _write(run: Run, target: str | Path, *, samples: Samples, raw: Mapping[str, 
     _write_events(root, run, text=text)
     _write_samples(root, samples)
     save_manifest(root, _document(run, segments, raw, text=text))
-    return root
 
 
 def _document(run: Run, segments: list[int], raw: Mapping[str, object], *, text: bool) -> dict[str, object]:

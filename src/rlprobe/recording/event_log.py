@@ -10,6 +10,7 @@ from rlprobe.recording.manifest import plain
 from rlprobe.recording.run import Event
 
 _MAX_LINE = 1 << 22  # bytes; a longer line is damage
+_READ = 2 * _MAX_LINE  # bytes that are held at a time
 _OWN = frozenset(("kind", "step", "time", "segment", "sequence"))
 
 
@@ -28,38 +29,47 @@ class EventTail:
     def __init__(self, root: Path) -> None:
         self._path = root / EVENTS
         self._offset = 0
-        self._tail_counted = False
+        self._tail_counted = self._skipping = False
         self.dropped = 0
         self.bad_values = 0
         self.unreadable = 0
 
     def read(self, *, final: bool) -> list[Event]:
         """New events; a last line without an end is left for the next call, or counted once nobody writes any more."""
-        data = self._new_bytes()
-        whole, _, rest = data.rpartition(b"\n")
-        self._offset += len(data) - len(rest)
         events = []
-        for line in whole.split(b"\n") if whole or len(data) > len(rest) else ():
-            event = _parse(line)
-            if event is not None:
-                self._count(event)
-                events.append(event)
-            elif line.strip():
-                self.unreadable += 1
-        if rest and final and not self._tail_counted:
+        rest = b""
+        while data := self._new_bytes():
+            whole, end, rest = data.rpartition(b"\n")
+            if not end and len(data) < _READ:
+                break
+            if not end:  # longer than any line: passed over piece by piece
+                rest, self._skipping = b"", True
+            self._offset += len(data) - len(rest)
+            events += self._events_in(whole) if end else []
+        if (rest or self._skipping) and final and not self._tail_counted:
             self.unreadable += 1
             self._tail_counted = True
         return events
 
+    def _events_in(self, lines: bytes) -> list[Event]:
+        events = []
+        for number, line in enumerate(lines.split(b"\n")):
+            event = None if self._skipping and number == 0 else _parse(line)
+            if event is not None:
+                self._count(event)
+                events.append(event)
+            elif line.strip() or self._skipping:
+                self.unreadable += 1
+            self._skipping = False
+        return events
+
     def _new_bytes(self) -> bytes:
+        """What follows the last line that was read, as much as is read at a time."""
         try:
             with self._path.open("rb") as lines:
-                size = lines.seek(0, 2)
-                if size == self._offset:
-                    return b""
-                self._offset = min(self._offset, size)
+                self._offset = min(self._offset, lines.seek(0, 2))
                 lines.seek(self._offset)
-                return lines.read(size - self._offset)
+                return lines.read(_READ)
         except OSError:
             return b""
 

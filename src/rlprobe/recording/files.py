@@ -2,11 +2,12 @@
 
 import contextlib
 import os
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rlprobe.recording.layout import DIRECTORY_MODE, FILE_MODE, LOCK, TEMPORARY
+from rlprobe.recording.layout import DIRECTORY_MODE, FILE_MODE, LOCK, TEMPORARY, parse_rank
 
 try:
     import fcntl
@@ -27,6 +28,20 @@ def make_directory(path: Path) -> None:
     sync_directory(path.parent)
 
 
+def rank_folders(root: Path) -> dict[int, Path]:
+    """The folders of the other ranks by number; what only has the name of one, or leads back to the run, is none.
+
+    Raises:
+        OSError: the run's directory cannot be read.
+    """
+    named = ((parse_rank(child.name), child) for child in root.iterdir())
+    found = {rank: child for rank, child in named if rank is not None and child.is_dir()}
+    if any(child.is_symlink() for child in found.values()):
+        run = root.resolve()
+        found = {rank: child for rank, child in found.items() if child.resolve() not in (run, *run.parents)}
+    return dict(sorted(found.items()))
+
+
 def replace_file(path: Path, write: Callable[[Path], None]) -> None:
     """Put a whole file in place: written beside it, synced, renamed, and the rename synced.
 
@@ -44,6 +59,40 @@ def replace_file(path: Path, write: Callable[[Path], None]) -> None:
             temporary.unlink()
         raise
     sync_directory(path.parent)
+
+
+@contextlib.contextmanager
+def whole_directory(path: Path) -> Iterator[Path]:
+    """A new folder to fill, which takes the name `path` once it is full; what fails on the way leaves nothing behind.
+
+    A folder that is there already, and empty, is filled in place.
+
+    Raises:
+        OSError: the disk refused.
+    """
+    there = path.exists()
+    filling = path if there else path.with_name(f".{path.name[:100]}.{os.getpid()}{TEMPORARY}")
+    if not there:
+        shutil.rmtree(filling, ignore_errors=True)  # of a process of that number that was killed
+    make_directory(filling)
+    try:
+        yield filling
+        if not there:
+            os.rename(filling, path)
+            sync_directory(path.parent)
+    except BaseException:
+        _clear(filling)
+        if not there:
+            filling.rmdir()
+        raise
+
+
+def _clear(folder: Path) -> None:
+    for child in folder.iterdir():
+        if child.is_dir() and not child.is_symlink():
+            shutil.rmtree(child, ignore_errors=True)
+        else:
+            child.unlink(missing_ok=True)
 
 
 def replace_bytes(path: Path, content: bytes) -> None:

@@ -66,9 +66,10 @@ def rank_directory(root: Path, rank: int) -> Path:
 
 
 def parse_rank(name: str) -> int | None:
-    """The rank of a folder's name; None for any other name."""
+    """The rank of a folder's name, 1 or more; None for any other name, also for one that spells a rank differently."""
     found = _RANK_NAME.fullmatch(name)
-    return None if found is None else int(found[1])
+    rank = 0 if found is None else int(found[1])
+    return rank if rank and rank_directory(Path(), rank).name == name else None
 
 
 @dataclass(frozen=True, slots=True)

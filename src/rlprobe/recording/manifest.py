@@ -12,6 +12,7 @@ from rlprobe.recording.layout import FORMAT, MAJOR, MANIFEST, MINOR
 from rlprobe.recording.run import Manifest, Metadata, State
 
 _STATES: Mapping[object, State] = {"recording": "recording", "closed": "closed", "crashed": "crashed"}
+_LARGEST = 1 << 26  # bytes of a manifest; a larger one is damage
 Document = dict[str, object]
 
 
@@ -26,7 +27,9 @@ def load_manifest(root: Path) -> Document | None:
         UnreadableRecording: it is of a newer major version, or of another format.
     """
     try:
-        document = json.loads((root / MANIFEST).read_bytes())
+        with (root / MANIFEST).open("rb") as file:
+            told = file.read(_LARGEST + 1)
+        document = json.loads(told) if len(told) <= _LARGEST else None
     except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(document, dict):

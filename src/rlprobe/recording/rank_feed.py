@@ -9,11 +9,12 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rlprobe.recording.columns import NO_ROWS
-from rlprobe.recording.layout import parse_rank
+from rlprobe.recording.files import rank_folders
 from rlprobe.recording.rank_rows import enriched
 from rlprobe.recording.rank_states import notes_on, world_of
 from rlprobe.recording.rank_tail import PARTS, RankTail, opened, starts_of
@@ -97,9 +98,8 @@ class RanksFeed:
     def _others(self) -> bool:
         """Whether other ranks recorded; opens the tails of those that are new."""
         with contextlib.suppress(OSError):
-            for child in self._root.iterdir():
-                number = parse_rank(child.name) if len(self._tails) < _MOST else None
-                if number and number not in self._tails and (tail := opened(self._root, number)) is not None:
+            for number in islice(rank_folders(self._root), _MOST):
+                if number not in self._tails and (tail := opened(self._root, number)) is not None:
                     self._tails[number] = tail
         return bool(self._tails)
 

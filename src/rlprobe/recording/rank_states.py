@@ -29,6 +29,9 @@ def notes_on(root: Path, manifest: Manifest, step: int | None, tails: Mapping[in
 
 def _of_ranks(root: Path, manifest: Manifest, step: int | None, tails: Mapping[int, RankTail]) -> Iterator[str]:
     processes, all_ranks = world_of(manifest)
+    if own := _own_rank(manifest):
+        yield f"this is what rank {own} of {processes} recorded alone; the run is the folder above it"
+        return
     world = processes if all_ranks else 1
     heard = _heard(root, tails)
     newest = max(heard.values(), default=0.0)
@@ -49,11 +52,22 @@ def _of_ranks(root: Path, manifest: Manifest, step: int | None, tails: Mapping[i
 
 def world_of(manifest: Manifest) -> tuple[int, bool]:
     """How many processes the newest session had, and whether all of them were to record."""
-    listed = manifest.raw.get("segments")
-    newest = listed[-1] if isinstance(listed, list) and listed and isinstance(listed[-1], dict) else {}
+    newest = _newest(manifest)
     world = newest.get("ranks")
     counted = isinstance(world, int) and not isinstance(world, bool) and 0 < world < _MOST_RANKS
     return world if counted else 1, bool(newest.get("all_ranks"))  # type: ignore[return-value]  # counted says that it is one
+
+
+def _own_rank(manifest: Manifest) -> int:
+    """Whose recording it is: 0 for the run's, and where that is not known."""
+    own = _newest(manifest).get("rank")
+    return own if isinstance(own, int) and not isinstance(own, bool) and 0 < own < _MOST_RANKS else 0
+
+
+def _newest(manifest: Manifest) -> Mapping[str, object]:
+    """What the manifest says of the newest session."""
+    listed = manifest.raw.get("segments")
+    return listed[-1] if isinstance(listed, list) and listed and isinstance(listed[-1], dict) else {}
 
 
 def _heard(root: Path, tails: Mapping[int, RankTail]) -> dict[int, float]:

@@ -10,8 +10,9 @@ import numpy as np
 
 from rlprobe.recording.columns import NO_ROWS, Rows
 from rlprobe.recording.event_log import EventTail
+from rlprobe.recording.files import rank_folders
 from rlprobe.recording.frames import journal_files
-from rlprobe.recording.layout import EVENTS, JOURNAL, LOCK, MANIFEST, SAMPLES, STEPS, parse_rank, rank_directory
+from rlprobe.recording.layout import EVENTS, JOURNAL, LOCK, MANIFEST, SAMPLES, STEPS, rank_directory
 from rlprobe.recording.manifest import Document, UnreadableRecording, load_manifest, manifest_of, metadata_of
 from rlprobe.recording.run import Batch, BoolArray, Reading, Revision, Samples
 from rlprobe.recording.tail import StepsTail
@@ -71,8 +72,7 @@ def check(root: Path) -> None:
 
 def _refuse_endless(root: Path) -> None:
     """Refuse a recording of which a part is no file: a pipe, or a link to a device, is read without an end."""
-    ranks = [child for child in root.iterdir() if parse_rank(child.name) is not None]
-    marks = [folder / mark for folder in (root, *ranks) for mark in _MARKS]
+    marks = [folder / mark for folder in (root, *rank_folders(root).values()) for mark in _MARKS]
     inside = [path for mark in marks if mark.is_dir() for path in mark.iterdir()]
     for path in (*marks, *inside):
         if path.exists() and not (path.is_file() or path.is_dir()):
@@ -106,8 +106,7 @@ class RecordingFeed:
     @property
     def ranks(self) -> tuple[int, ...]:
         """The ranks that recorded, rank 0 (the run itself) first."""
-        others = [rank for path in self._root.iterdir() if (rank := parse_rank(path.name)) is not None]
-        return (0, *sorted(others))
+        return (0, *rank_folders(self._root))
 
     def rank(self, number: int) -> "RecordingFeed":
         """The feed of what one rank recorded."""

@@ -5,17 +5,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
 from rlprobe.recording.damage import DAMAGE, open_parquet, parse_covers
+from rlprobe.recording.files import rank_folders
 from rlprobe.recording.frames import NOTHING, read_journals
-from rlprobe.recording.layout import EVENTS, MANIFEST, SAMPLES, SEGMENT, SEQUENCE, STEP, STEPS, parse_rank
+from rlprobe.recording.layout import EVENTS, MANIFEST, SAMPLES, SEGMENT, SEQUENCE, STEP, STEPS
 from rlprobe.recording.manifest import UnreadableRecording, load_manifest
 from rlprobe.recording.merging import decode_steps
 from rlprobe.recording.parquet import StepsFile
 from rlprobe.recording.reader import check
 from rlprobe.recording.samples import part_files, pending_samples
+
+_MAX_LINE = 1 << 22  # bytes of an event's line, as readers have it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,10 +50,9 @@ def validate(path: str | Path) -> list[Problem]:
     """
     root = Path(path)
     check(root)
-    ranks = sorted(child for child in root.iterdir() if child.is_dir() and parse_rank(child.name) is not None)
     return [
         Problem(id=rule.id, where=f"{folder.relative_to(root) / where}", text=text)
-        for folder in (root, *ranks)
+        for folder in (root, *rank_folders(root).values())
         for rule in RULES
         for where, text in rule.find(folder)
     ]
@@ -138,12 +141,24 @@ def _journal_ascends(root: Path) -> Iterator[tuple[str, str]]:
 
 def _events_whole(root: Path) -> Iterator[tuple[str, str]]:
     try:
-        lines = (root / EVENTS).read_bytes().split(b"\n")
+        with (root / EVENTS).open("rb") as file:
+            yield from _lines_whole(file)
     except OSError:
         return
-    if lines[-1]:
-        yield EVENTS, "the last line has no end"
-    for number, line in enumerate(lines[:-1], start=1):
+
+
+def _lines_whole(file: BinaryIO) -> Iterator[tuple[str, str]]:
+    number = 0
+    while line := file.readline(_MAX_LINE):
+        number += 1
+        if not line.endswith(b"\n"):
+            if len(line) < _MAX_LINE:
+                yield EVENTS, "the last line has no end"
+                return
+            yield EVENTS, f"line {number} is longer than {_MAX_LINE >> 20} MiB"
+            while line and not line.endswith(b"\n"):
+                line = file.readline(_MAX_LINE)
+            continue
         try:
             record = json.loads(line)
         except (ValueError, RecursionError):

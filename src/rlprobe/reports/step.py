@@ -128,7 +128,12 @@ def between(run: Run, first: int, last: int) -> Window:
         last=last,
         rows=stop - start,
         courses=tuple(_courses(run, slice(start, stop))),
-        events=tuple(event for event in run.events if event.step is not None and first <= event.step <= last),
+        events=tuple(  # of one step as they were told: of several ranks those of rank 0 come first
+            sorted(
+                (event for event in run.events if event.step is not None and first <= event.step <= last),
+                key=lambda event: event.step or 0,
+            )
+        ),
     )
 
 

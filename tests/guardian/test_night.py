@@ -9,7 +9,7 @@ from rlprobe.doctor.finding import Diagnosis
 from rlprobe.guardian import channels, guard
 from rlprobe.guardian.watching import Plan
 from rlprobe.importers.folders.runs import runs_under
-from rlprobe.recorder.halting import LOOK_EVERY
+from rlprobe.recorder import worker
 from tests.guardian.stories import Post, append, rows, watched
 
 PAGE = (Path(__file__).parents[2] / "docs" / "watching.md").read_text(encoding="utf-8")
@@ -141,7 +141,7 @@ def test_the_memory_beside_a_log_is_taken_for_no_run(tmp_path: Path) -> None:
         ("after an hour of silence", guard._LEAST_ABANDONED == 3600),
         ("twelve times the silence", guard.ABANDONED == 12),
         ("is tried three times", len(channels._RETRIES) == 2),
-        ("twice a\nsecond at most", LOOK_EVERY == 0.5),
+        ("looks at it twice a\nsecond", worker._KEEP_EVERY == 0.5),
     ],
 )
 def test_the_page_keeps_to_the_constants(words: str, holds: bool) -> None:

@@ -204,6 +204,7 @@ def test_a_disk_that_hangs_holds_up_nothing_but_the_recorders_own_threads(disk):
         until(lambda: disk.waiting)
         log(30, 2000)  # as far as the bound goes; whoever waited for the disk would wait for ever
         assert not recorder.flush(0.01) and recorder.dropped
+        assert not recorder.should_stop
         disk.hang = 0
         print(recorder.close(), recorder.dropped)
     """)

@@ -14,11 +14,12 @@ import pytest
 
 from rlprobe import Recorder
 from rlprobe.recorder import worker
+from rlprobe.recorder.halting import HaltRequest
 from rlprobe.recorder.recorder import RunInUse
 from rlprobe.recording.reader import RecordingFeed
 from rlprobe.recording.run import Run
 from rlprobe.recording.validate import validate
-from tests.support.disasters import opened, python
+from tests.support.disasters import opened, python, until
 
 
 def test_a_forked_child_writes_nothing_and_the_parent_goes_on(tmp_path):
@@ -136,13 +137,17 @@ def test_a_rank_other_than_zero_is_silent_unless_asked(tmp_path, monkeypatch):
 
 
 def test_a_request_to_halt_is_seen_and_one_for_an_earlier_segment_is_not(tmp_path, monkeypatch):
-    monkeypatch.setattr("rlprobe.recorder.halting.LOOK_EVERY", 0.0)
+    looks = []
+    monkeypatch.setattr(worker, "_KEEP_EVERY", 0.01)
+    monkeypatch.setattr(HaltRequest, "read", lambda halt, read=HaltRequest.read: looks.append(read(halt)))
     with Recorder(tmp_path / "run") as recorder:
         assert not recorder.should_stop
         (tmp_path / "run" / "control.json").write_text("{torn")
+        seen = len(looks)
+        until(lambda: len(looks) > seen + 1)
         assert not recorder.should_stop
         (tmp_path / "run" / "control.json").write_text('{"request": "halt", "reason": "KL_BLOWUP"}')
-        assert recorder.should_stop
+        until(lambda: recorder.should_stop)
         assert recorder.stop_reason == "KL_BLOWUP"
     with Recorder(tmp_path / "run") as recorder:
         assert not recorder.should_stop

@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from rlprobe.recording.reader import RecordingFeed
@@ -20,3 +22,11 @@ def python(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment, check=False)
+
+
+def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+    """Wait for what another thread is about to bring about; fail where it does not."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.005)

@@ -19,7 +19,7 @@ struct block {
     int64_t fail_write, fail_sync, fail_rename, fail_open; /* calls that still fail; below zero: all of them */
     int64_t error;                                         /* their errno */
     int64_t part;                                          /* bytes that a failing write takes before it fails */
-    int64_t hang;                                          /* nonzero: whatever writes waits until it is zero again */
+    int64_t hang;                                          /* nonzero: whatever writes or opens waits until it is zero again */
     int64_t waiting;                                       /* calls that wait because of `hang` */
     int64_t clock;                                         /* nanoseconds that the wall clock is off */
     int64_t die_at;                                        /* calls until the process is killed; zero: never */
@@ -66,14 +66,18 @@ static int descriptor_below(int descriptor) {
     return below(path);
 }
 
+/* Waits where the disk hangs. */
+static void wait_for_disk(void) {
+    if (!__atomic_load_n(&block->hang, __ATOMIC_SEQ_CST)) return;
+    __atomic_add_fetch(&block->waiting, 1, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&block->hang, __ATOMIC_SEQ_CST)) usleep(500);
+    __atomic_sub_fetch(&block->waiting, 1, __ATOMIC_SEQ_CST);
+}
+
 /* Whether the process is to die at this call; counts it, and waits where the disk hangs. */
 static int dies(void) {
     __atomic_add_fetch(&block->calls, 1, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&block->hang, __ATOMIC_SEQ_CST)) {
-        __atomic_add_fetch(&block->waiting, 1, __ATOMIC_SEQ_CST);
-        while (__atomic_load_n(&block->hang, __ATOMIC_SEQ_CST)) usleep(500);
-        __atomic_sub_fetch(&block->waiting, 1, __ATOMIC_SEQ_CST);
-    }
+    wait_for_disk();
     return block->die_at > 0 && __atomic_sub_fetch(&block->die_at, 1, __ATOMIC_SEQ_CST) == 0;
 }
 
@@ -134,7 +138,11 @@ int mkdir(const char *path, mode_t mode) {
 }
 
 static int opened(const char *path, int flags) {
-    if (!below(path) || !(flags & O_CREAT)) return 1;
+    if (!below(path)) return 1;
+    if (!(flags & O_CREAT)) {
+        wait_for_disk();
+        return 1;
+    }
     if (dies()) die();
     return !fails(&block->fail_open);
 }

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import metadata
 from itertools import pairwise
 
@@ -83,6 +83,11 @@ def redact_text(text: str, key: str = "") -> str:
     text = _URL_PARAMETER.sub(rf"\g<name>{REDACTED}", text)
     text = _SECRET_VALUES.sub(REDACTED, text)
     return text if not _HASH_NAMES.isdisjoint(_words(key)) else _HEX_KEY.sub(REDACTED, text)
+
+
+def learn_environment(learn: Callable[[Mapping[str, object]], None]) -> None:
+    """Find the environment out and have it learnt, as a fact of the manifest."""
+    learn({"environment": environment()})
 
 
 def environment() -> dict[str, object]:

@@ -21,7 +21,7 @@ _CHECKPOINTS = 64  # newest ones that are remembered
 
 @dataclass(slots=True)
 class HaltRequest:
-    """Looks at most every LOOK_EVERY seconds; once asked to halt, it stays asked.
+    """Once asked to halt, it stays asked. Where a recorder runs, its keeper thread looks, and training never does.
 
     The file is `{"request": "halt", "reason": TEXT, ...}`; anything else asks for nothing.
     """
@@ -31,30 +31,37 @@ class HaltRequest:
     reason: str = ""
     fields: dict[str, object] = field(default_factory=dict)
     exact: "ExactStop | None" = None
+    told: bool = False
     _next: float = 0.0
 
     @property
-    def told(self) -> str:
+    def line(self) -> str:
         """The reason, and where to go back to, as one line for a log."""
         back = self.fields.get("rollback_checkpoint") or self.fields.get("rollback_step")
         text = self.reason if back is None else f"{self.reason}; roll back to checkpoint {str(back)[:500]}"
         return "".join(character if character.isprintable() else " " for character in text)
 
     def look(self) -> bool:
-        """Whether training is asked to stop."""
+        """Whether training is asked to stop; looks at the file every LOOK_EVERY seconds at most."""
         now = time.monotonic()
-        if self.asked or now < self._next:
+        if now < self._next:
             return self.asked
         self._next = now + LOOK_EVERY
+        return self.read()
+
+    def read(self) -> bool:
+        """Whether training is asked to stop, by the file as it is now."""
+        if self.asked:
+            return True
         try:
             content = (self.root / CONTROL).read_bytes()[:_MAX_BYTES]
             request = json.loads(content)
         except (OSError, ValueError, RecursionError):
             return False
         if isinstance(request, dict) and request.get("request") == "halt":
-            self.asked = True
             self.reason = str(request.get("reason", ""))[:1000]
             self.fields = {name: value for name, value in request.items() if name != "request"}
+            self.asked = True  # last: another thread reads the reason once it sees this
         return self.asked
 
     def see(self, step: int, metrics: Mapping[str, object]) -> None:
@@ -68,7 +75,7 @@ class HaltRequest:
             self.exact = None
             if not (self.root / CONTROL).exists():
                 replace_bytes(self.root / CONTROL, json.dumps(request).encode())
-            self._next = 0.0
+            self.read()
 
 
 @dataclass(slots=True)

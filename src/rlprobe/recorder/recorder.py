@@ -6,13 +6,14 @@ type: calls copy what could change and hand it over; everything else is the writ
 
 import logging
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from time import time
 from types import TracebackType
 from typing import Self
 
 from rlprobe.recorder import lifelines
-from rlprobe.recorder.environment import environment
+from rlprobe.recorder.environment import learn_environment
 from rlprobe.recorder.facts import entered, new_document
 from rlprobe.recorder.halting import ExactStop, HaltRequest, set_aside
 from rlprobe.recorder.items import LEAST, MOST, EventItem, ManifestItem, Row, SamplesItem, whole_step
@@ -111,7 +112,9 @@ class Recorder:
         session = Session(
             opened.root, opened.segment, document, policy=policy, capture_text=capture_text, lock=opened.lock
         )
-        worker = Worker(session, bounds or Bounds(), first=lambda: session.learn({"environment": environment()}))
+        self._halt.read()
+        first = partial(learn_environment, session.learn)
+        worker = Worker(session, bounds or Bounds(), first=first, each=self._halt.read)
         worker.start()
         return worker
 
@@ -204,12 +207,13 @@ class Recorder:
 
     @property
     def should_stop(self) -> bool:
-        """Whether a guardian asks training to stop. Cheap: the file is looked at every half second at most."""
-        before = self._halt.asked
-        asked = self._halt.look()
-        if asked and not before and not self._inert:
-            self.log_event("halt", None, **{**self._halt.fields, "reason": self._halt.reason})
-            log.warning("rlprobe: training is asked to halt: %s", self._halt.told)
+        """Whether a guardian asks training to stop. Cheap: the recorder's own thread looks, twice a second."""
+        halt = self._halt
+        asked = halt.look() if self._inert or self._worker is None else halt.asked
+        if asked and not halt.told and not self._inert:
+            halt.told = True
+            self.log_event("halt", None, **{**halt.fields, "reason": halt.reason})
+            log.warning("rlprobe: training is asked to halt: %s", halt.line)
         return asked
 
     def should_stop_after(self, step: int, seconds: float = 1.0) -> bool:

@@ -47,6 +47,7 @@ class Worker:
         session: owned by this object's threads from `start` on.
         bounds: of the queue.
         first: done once by the keeper thread before anything else.
+        each: done by the keeper thread in each of its rounds, before it works on the disk.
         clock: seconds; only differences count.
 
     Attributes:
@@ -59,13 +60,14 @@ class Worker:
         bounds: Bounds,
         *,
         first: Callable[[], None] = lambda: None,
+        each: Callable[[], object] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.session = session
         self.lost = 0
         self.lost_bytes = 0
         self._most_items, self._most_bytes = bounds.items, bounds.size
-        self._clock, self._first = clock, first
+        self._clock, self._first, self._each = clock, first, each
         self._queue: SimpleQueue[Item] = SimpleQueue()
         self._put = self._queue.put
         self.crowded = False
@@ -216,6 +218,7 @@ class Worker:
         schedule = _Schedule(self._clock())
         while not self._stop_keeper.wait(_KEEP_EVERY):
             self._attempt("writer", self._revive)
+            self._attempt("each", self._each)
             self._attempt("keep", lambda: self._round(schedule))
 
     def _round(self, schedule: "_Schedule") -> None:

@@ -66,6 +66,17 @@ def test_the_wheel_works_where_nothing_else_of_the_project_is(wheel: Path, tmp_p
     )
 
 
+def test_the_source_distribution_holds_everything_that_is_tracked() -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("no repository: an unpacked source distribution")
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    tracked = {line.split("/")[0] for line in listed.splitlines()}
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]
+
+    added = {"pyproject.toml"}  # by the build itself
+    assert {name for name in tracked if not name.startswith(".")} == set(told["sdist"]["include"]) | added
+
+
 def test_extras_that_the_code_names_exist() -> None:
     named = {
         extra

@@ -1,6 +1,7 @@
 """Recordings made of other things: of any Run, of a damaged recording, of one whose texts may not leave the house."""
 
 import contextlib
+import hashlib
 import json
 import os
 import uuid
@@ -88,15 +89,29 @@ def _copy(path: Path, target: Path, *, text: bool, facts: Mapping[str, object]) 
             _write(run, root / place, samples=samples, raw={**run.manifest.raw, **facts}, text=text)
 
 
-_KEPT_TEXT = frozenset(("prompt_id", "group", "generation", "stop_reason", "kl_estimator", "capture_reason"))
+_IDS = frozenset(("prompt_id", "group", "generation"))
+_WORDS = frozenset(("stop_reason", "kl_estimator", "capture_reason"))
+_LONGEST_ID = 64  # characters; what is longer, or has blanks, may be the prompt itself
 
 
 def _without_text(columns: Mapping[str, object]) -> dict[str, object]:
+    kept = {name: column for name, column in columns.items() if not is_text(name) and name != "token_ids"}
     return {
-        name: column
-        for name, column in columns.items()
-        if not is_text(name) and name != "token_ids" and (name in _KEPT_TEXT or not _holds_text(column))
+        name: [_id(value) for value in column] if name in _IDS and isinstance(column, list) else column
+        for name, column in kept.items()
+        if name in _IDS | _WORDS or not _holds_text(column)
     }
+
+
+def _id(value: object) -> object:
+    """An id as it is; a text that stands in the place of one as its hash, so that equal ones stay equal."""
+    if not isinstance(value, str) or (len(value) <= _LONGEST_ID and not any(map(str.isspace, value))):
+        return value
+    return hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _field_without_text(value: object) -> object:
+    return [_id(each) for each in value] if isinstance(value, list) else value
 
 
 def _holds_text(column: object) -> bool:
@@ -173,7 +188,8 @@ def _write_events(root: Path, run: Run, *, text: bool) -> None:
     for number, event in enumerate(run.events):
         fields = {name: value for name, value in event.fields.items() if name not in (SEGMENT, SEQUENCE)}
         if not text:
-            fields = {name: value for name, value in fields.items() if name not in ("message", "traceback", "value")}
+            kept = {name: value for name, value in fields.items() if name not in ("message", "traceback", "value")}
+            fields = {name: _field_without_text(value) for name, value in kept.items()}  # group_parts lists groups
         segment = event.fields.get(SEGMENT)
         sequence = event.fields.get(SEQUENCE)
         line = event_line(

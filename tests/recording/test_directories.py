@@ -179,6 +179,29 @@ def test_a_copy_never_overwrites_anything(sound, copy):
         export(sound, copy)
 
 
+def test_a_prompt_that_serves_as_an_id_is_sent_as_its_hash(tmp_path, monkeypatch):
+    """Trainers that have no numbers for their groups take the prompt; on several ranks its name is in events too."""
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    for rank in ("0", "1"):
+        monkeypatch.setenv("RANK", rank)
+        with Recorder(tmp_path / "run", record_all_ranks=True, capture="all") as recorder:
+            recorder.log_step(1, step_seconds=1.0)
+            named = [{"group": group, "group_size": 2, "reward": float(rank)} for group in (SECRET_TEXT, "7", "x" * 99)]
+            recorder.log_samples(1, named)
+    root = export(tmp_path / "run", tmp_path / "sent")
+    whole, sent = open_run(tmp_path / "run"), open_run(root)
+    held = b"".join(path.read_bytes() for path in root.rglob("*") if path.is_file())
+
+    assert SECRET_TEXT.encode() not in held
+    assert b"x" * 99 not in held
+    groups = sent.samples().columns["group"]
+    assert [groups.count(name) for name in dict.fromkeys(groups)] == [2, 2, 2]
+    assert "7" in groups
+    assert SECRET_TEXT not in groups
+    for name in ("reward_std_group_mean", "zero_variance_group_fraction"):
+        assert sent.column(name).tolist() == whole.column(name).tolist()
+
+
 @pytest.mark.parametrize("there", [False, True])
 @pytest.mark.parametrize(
     "make", [export, repair, lambda path, target: write_recording(Run(RecordingFeed(path)), target)]

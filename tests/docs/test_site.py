@@ -142,3 +142,14 @@ def test_the_comparison_has_the_table_of_the_bench() -> None:
 
     assert table.count("\n") >= 5
     assert table in (ROOT / "bench" / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_front_page_and_the_comparison_tell_one_measurement() -> None:
+    """Both count the labelled real runs: a number that is measured anew is measured anew on both pages."""
+    front = (ROOT / "README.md").read_text(encoding="utf-8")
+    ours = next(line for line in (ROOT / "docs" / "comparison.md").open(encoding="utf-8") if "| this version |" in line)
+    alarms, named, first, placed = (cell.strip().replace("/", " of ") for cell in ours.split("|")[2:6])
+
+    assert f"| real healthy runs with a false alarm | {alarms}, " in front
+    assert f"| real failing runs named | {named}; first in {first.split()[0]} |" in front
+    assert f"| late onsets within 10 % of the run | {placed} |" in front

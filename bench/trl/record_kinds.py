@@ -14,18 +14,12 @@ from pathlib import Path
 import torch
 from tests.integrations.agreement import differences, outcome, same
 from tests.integrations.tiny_model import taught
-from tests.integrations.trl_kinds_lab import KINDS, grpo, ppo
-from tests.integrations.trl_lab import CASES, build
+from tests.integrations.trl_kinds_lab import KINDS, grpo, ppo, rloo
 
 from rlprobe import attach, open_run
 from rlprobe.recording.metrics import find
 
 HOME = Path(tempfile.gettempdir()) / "rlprobe-bench"
-
-
-def rloo(home: Path, out: Path, **settings: object) -> object:
-    """RLOO, two iterations a rollout."""
-    return build(home, out, CASES["healthy-rloo"], max_steps=3, **settings)
 
 
 ALL: Mapping[str, Callable[..., object]] = {"grpo": grpo, "rloo": rloo, **KINDS, "ppo": ppo}

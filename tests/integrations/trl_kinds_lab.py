@@ -8,7 +8,7 @@ from datasets import Dataset
 from transformers import AutoModelForCausalLM, AutoTokenizer, Qwen2ForSequenceClassification, Trainer
 
 from tests.integrations.tiny_model import answer_of, questions
-from tests.integrations.trl_lab import BASE, build, correct, shape
+from tests.integrations.trl_lab import BASE, CASES, build, correct, shape
 from trl import DPOConfig, DPOTrainer, RewardConfig, RewardTrainer, SFTConfig, SFTTrainer
 
 COMMON = {
@@ -154,6 +154,11 @@ def ppo(home: Path, out: Path, **settings: object) -> Trainer:
 def grpo(home: Path, out: Path, **settings: object) -> Trainer:
     """The group trainer that the other tests use."""
     return build(home, out, **{"max_steps": 3, **settings})
+
+
+def rloo(home: Path, out: Path, **settings: object) -> Trainer:
+    """The other group trainer."""
+    return build(home, out, CASES["healthy-rloo"], **{"max_steps": 3, **settings})
 
 
 KINDS: Mapping[str, Callable[..., Trainer]] = {

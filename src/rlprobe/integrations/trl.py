@@ -3,7 +3,8 @@
 `RlprobeCallback(run_dir)` is the lesser form for `callbacks=[...]`, which sees only what the trainer logs.
 """
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -23,6 +24,7 @@ from rlprobe.integrations.trl_callback import (
     open_recorder,
 )
 from rlprobe.integrations.trl_settings import describe
+from rlprobe.integrations.wrapping import Wraps
 from rlprobe.recorder.recorder import Recorder
 from rlprobe.recorder.sampling import CAPTURES, Capture
 
@@ -120,19 +122,22 @@ class Attachment:
         self._guard = HookGuard(self._report)
         self.recorder: Recorder | None = None
         self._session: Session | None = None
+        self._bare = Wraps(self._guard)  # of a rank that does not record
         self._callback: object = None
         self._trained = False
         if record_all_ranks or trainer.is_world_process_zero():
             self._open()
         else:
-            self._callback = StopCallback(self._new_recorder(), self._guard)
+            self._callback = StopCallback(trainer, self._new_recorder(), self._guard)
             trainer.add_callback(self._callback)
+            self._bare.replace(trainer, "train", _until_halted(trainer.train))  # type: ignore[attr-defined]  # every trainer has it
 
     def close(self) -> None:
         """Take the hooks off and close the recording. A second call does nothing."""
         if self._session is not None:
             self._session.watch.wraps.undo()
             self._session = None
+        self._bare.undo()
         if self._callback is not None:
             self._trainer.remove_callback(self._callback)
             self._callback = None
@@ -224,3 +229,16 @@ class Attachment:
     def _report(self, hook: str, kind: str, message: str, frames: str) -> None:
         if self.recorder is not None:
             self.recorder.log_event("bad_hook", hook=hook, error=kind, message=message, traceback=frames)
+
+
+def _until_halted(train: Callable[..., object]) -> Callable[..., object]:
+    """train() of a rank that does not record: a halt that had to leave its loop ends it quietly."""
+
+    @functools.wraps(train)
+    def halted(*args: object, **kwargs: object) -> object:
+        try:
+            return train(*args, **kwargs)
+        except Halted:
+            return None
+
+    return halted

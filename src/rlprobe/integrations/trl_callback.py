@@ -44,15 +44,48 @@ class Halted(Exception):
     """Ends a training loop that does not look at what callbacks ask of it; `attach` catches it around train()."""
 
 
+class Stopper:
+    """Ends training after the step that every process agrees on, with a checkpoint where the trainer can write one.
+
+    Args:
+        trainer: TRL's PPOTrainer has a loop of its own, which saves when asked to and never stops; in several
+            processes saving raises there (trl 1.12), so that training ends without.
+        guard: what asking runs under.
+    """
+
+    def __init__(self, trainer: object, guard: HookGuard) -> None:
+        self._guard = guard
+        self._own_loop = algorithm_of(trainer) == "ppo"
+        self._saves = not self._own_loop or int(trainer.accelerator.num_processes) == 1  # type: ignore[attr-defined]  # every trainer has it
+        self.saving = False  # a loop of its own was asked to save
+
+    def after(self, recorder: Recorder, step: int, control: Control, seconds: float = 1.0) -> None:
+        """A step is over.
+
+        Raises:
+            Halted: training is to end, and the trainer does not end by itself.
+        """
+        if self.saving:
+            raise Halted
+        asked = False
+        with self._guard("halt"):
+            asked = recorder.should_stop_after(step, seconds)
+        if asked and not self._saves:
+            raise Halted
+        if asked:
+            control.should_training_stop = control.should_save = True
+            self.saving = self._own_loop
+
+
 class SessionCallback(Base):  # type: ignore[misc]  # transformers is not there when types are checked
     """Tells a session where the trainer is."""
 
     def __init__(self, session: "Session", guard: HookGuard) -> None:
         self._session, self._guard = session, guard
-        self._saved = False  # a loop of its own was asked to save for a halt
+        self._stopper = Stopper(session.trainer, guard)
 
     def on_train_begin(self, args: object, state: State, control: Control, **kwargs: object) -> None:
-        self._saved = False
+        self._stopper.saving = False
         with self._guard("on_train_begin"):
             self._session.train_begins(state.global_step)
 
@@ -62,7 +95,7 @@ class SessionCallback(Base):  # type: ignore[misc]  # transformers is not there 
 
     def on_pre_optimizer_step(self, args: object, state: State, control: Control, **kwargs: object) -> None:
         with self._guard("on_pre_optimizer_step"):
-            self._session.update_begins(learning_rate(kwargs.get("optimizer")))
+            self._session.update_begins(kwargs.get("optimizer"))
 
     def on_optimizer_step(self, args: object, state: State, control: Control, **kwargs: object) -> None:
         with self._guard("on_optimizer_step"):
@@ -72,11 +105,7 @@ class SessionCallback(Base):  # type: ignore[misc]  # transformers is not there 
         seconds = 1.0
         with self._guard("on_step_end"):
             seconds = self._session.step_ends(state.global_step)
-        if self._saved:
-            raise Halted
-        with self._guard("halt"):
-            halt(self._session.recorder, state.global_step, control, seconds)
-            self._saved = self._session.watch.own_loop and control.should_training_stop
+        self._stopper.after(self._session.recorder, state.global_step, control, seconds)
 
     def on_log(self, args: object, state: State, control: Control, **kwargs: object) -> None:
         with self._guard("on_log"):
@@ -98,12 +127,11 @@ class SessionCallback(Base):  # type: ignore[misc]  # transformers is not there 
 class StopCallback(Base):  # type: ignore[misc]  # transformers is not there when types are checked
     """For a rank that does not record: stops with the others."""
 
-    def __init__(self, recorder: Recorder, guard: HookGuard) -> None:
-        self._recorder, self._guard = recorder, guard
+    def __init__(self, trainer: object, recorder: Recorder, guard: HookGuard) -> None:
+        self._recorder, self._stopper = recorder, Stopper(trainer, guard)
 
     def on_step_end(self, args: object, state: State, control: Control, **kwargs: object) -> None:
-        with self._guard("halt"):
-            halt(self._recorder, state.global_step, control)
+        self._stopper.after(self._recorder, state.global_step, control)
 
 
 class RlprobeCallback(Base):  # type: ignore[misc]  # transformers is not there when types are checked
@@ -206,12 +234,6 @@ def halt(recorder: Recorder, step: int, control: Control, seconds: float = 1.0) 
     """Have the trainer save and stop if it is asked to; with several processes all of them after the same step."""
     if recorder.should_stop_after(step, seconds):
         control.should_training_stop = control.should_save = True
-
-
-def learning_rate(optimizer: object) -> float | None:
-    """The rate of the coming update."""
-    groups = getattr(optimizer, "param_groups", None)
-    return float(groups[0]["lr"]) if groups else None
 
 
 def mapping(value: object) -> Mapping[str, object]:

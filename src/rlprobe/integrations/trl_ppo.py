@@ -15,6 +15,7 @@ from torch import Tensor
 
 from rlprobe.integrations.trl_keys import number
 from rlprobe.integrations.trl_rollout import repetition
+from rlprobe.integrations.trl_settings import in_parts
 from rlprobe.integrations.trl_step import StepRecord
 from rlprobe.integrations.trl_texts import digest
 from rlprobe.integrations.trl_watch import Part, Watch
@@ -51,10 +52,12 @@ class PpoWatch(Watch):
             return None
         parameters = [each for each in self.trainer.model.parameters() if each.grad is not None]
         facts = self.step.facts
-        facts["grad_nonfinite_count"] = facts.get("grad_nonfinite_count", 0.0) + bad_gradients(parameters)
-        value = getattr(self.trainer.model, "value_model", None)
-        of_value = [] if value is None else [each for each in value.parameters() if each.grad is not None]
-        self._norms.append((_norm(parameters), _norm(of_value)))
+        bad = None if in_parts(self.trainer) else bad_gradients(parameters)
+        if bad is not None:
+            facts["grad_nonfinite_count"] = facts.get("grad_nonfinite_count", 0.0) + bad
+            value = getattr(self.trainer.model, "value_model", None)
+            of_value = [] if value is None else [each for each in value.parameters() if each.grad is not None]
+            self._norms.append((_norm(parameters), _norm(of_value)))
         self._probe.before()
         return time.perf_counter()
 

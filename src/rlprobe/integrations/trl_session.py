@@ -11,6 +11,7 @@ import torch
 from rlprobe.integrations.guard import HookGuard
 from rlprobe.integrations.trl_keys import evaluation_name, fold, number
 from rlprobe.integrations.trl_kinds import watch_of
+from rlprobe.integrations.trl_settings import parallelism
 from rlprobe.integrations.trl_step import StepRecord
 from rlprobe.integrations.trl_trainer import Trainer
 from rlprobe.integrations.trl_watch import added_up
@@ -40,6 +41,7 @@ class Session:
         self._first_step = 0
         self._consumed: dict[str, int] = {}  # raw metric -> values of its list that are already recorded
         self._recorded: set[str] = set()  # names that the hooks have recorded so far
+        self._in_backward = parallelism(trainer) == "DEEPSPEED"  # its engine updates the weights there already
         self._updating = 0.0
 
     def train_begins(self, step: int) -> None:
@@ -60,9 +62,15 @@ class Session:
     def step_begins(self, step: int) -> None:
         """The trainer begins the step after `step`."""
         self.watch.step = StepRecord(number=step + 1, started=time.perf_counter())
+        if self._in_backward:
+            self._before_update(rate_of(getattr(self.trainer, "optimizer", None)))
 
-    def update_begins(self, learning_rate: float | None) -> None:
+    def update_begins(self, optimizer: object) -> None:
         """Gradients are clipped, the optimizer is about to step."""
+        if not self._in_backward:
+            self._before_update(rate_of(optimizer))
+
+    def _before_update(self, learning_rate: float | None) -> None:
         if self._update is not None:
             self._update.before()
         if learning_rate is not None:
@@ -72,7 +80,8 @@ class Session:
     def update_ends(self) -> None:
         """The optimizer stepped."""
         record = self.watch.step
-        record.spend("optimizer_seconds", time.perf_counter() - self._updating)
+        if not self._in_backward:
+            record.spend("optimizer_seconds", time.perf_counter() - self._updating)
         if self._update is not None:
             record.facts |= self._update.after()
         record.facts["skipped_update_fraction"] = float(self.trainer.accelerator.optimizer_step_was_skipped)
@@ -165,6 +174,12 @@ class Session:
     def _log_samples(self, step: int, parts: Sequence[Mapping[str, list[object]]]) -> None:
         if parts:
             self.recorder.log_samples(step, end_to_end(parts), owned=True)
+
+
+def rate_of(optimizer: object) -> float | None:
+    """The rate of the coming update."""
+    groups = getattr(optimizer, "param_groups", None)
+    return float(groups[0]["lr"]) if groups else None
 
 
 def scores_of(logs: Mapping[str, object]) -> dict[str, float]:

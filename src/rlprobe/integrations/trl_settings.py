@@ -74,6 +74,7 @@ def describe(trainer: object) -> Description:
         "trainable_parameters": sum(p.numel() for p in model.parameters() if p.requires_grad) if model else 0,
         "old_logprobs": has_old_logprobs(trainer),
         "reference": _reference(trainer),
+        "parallelism": parallelism(trainer),
     }
     return Description(
         algorithm=algorithm_of(trainer),
@@ -122,6 +123,17 @@ def has_old_logprobs(trainer: object) -> bool:
     return int(getattr(args, "gradient_accumulation_steps", 1)) % block != 0 or bool(corrected)
 
 
+def parallelism(trainer: object) -> str:
+    """How the trainer's processes share the work: accelerate's word for it, "NO" for one process."""
+    kind = getattr(getattr(trainer, "accelerator", None), "distributed_type", "NO")
+    return str(getattr(kind, "value", kind))
+
+
+def in_parts(trainer: object) -> bool:
+    """Whether a process holds a part of the gradients alone, without their tensors saying so."""
+    return parallelism(trainer) in ("FSDP", "DEEPSPEED", "MEGATRON_LM")
+
+
 def model_name(model: object) -> str:
     """The model's name or path, else its class."""
     name = getattr(getattr(model, "config", None), "_name_or_path", "")
@@ -133,7 +145,7 @@ def _reference(trainer: object) -> str:
     reference, policy = getattr(trainer, "ref_model", None), getattr(trainer, "model", None)
     if reference is not None:
         first, second = next(reference.parameters(), None), next(policy.parameters(), None) if policy else None
-        shared = first is not None and second is not None and first.data_ptr() == second.data_ptr()
+        shared = first is not None and second is not None and 0 != first.data_ptr() == second.data_ptr()
         return "policy" if reference is policy or shared else "model"
     beta = float(getattr(trainer, "beta", 0.0) or 0.0)
     return "adapter off" if beta and getattr(policy, "peft_config", None) else "none"

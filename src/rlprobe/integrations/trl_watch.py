@@ -11,10 +11,10 @@ from torch import Tensor
 
 from rlprobe.integrations.guard import HookGuard
 from rlprobe.integrations.trl_keys import Key, canonical
-from rlprobe.integrations.trl_settings import algorithm_of
+from rlprobe.integrations.trl_settings import algorithm_of, in_parts
 from rlprobe.integrations.trl_step import StepRecord
 from rlprobe.integrations.trl_trainer import Trainer
-from rlprobe.integrations.trl_weights import bad_gradients
+from rlprobe.integrations.trl_weights import bad_gradients, whole
 from rlprobe.integrations.trl_wrapping import Wraps
 
 Part = Mapping[str, list[object]]  # sample columns of equal length
@@ -87,13 +87,19 @@ class Watch:
         return []
 
     def gradients(self, parameters: Sequence[Tensor]) -> None:
-        """Count the gradient tensors that are not finite."""
-        self.step.facts["grad_nonfinite_count"] = float(bad_gradients(parameters))
+        """Count the gradient tensors that are not finite, where this process has all of them."""
+        bad = None if in_parts(self.trainer) else bad_gradients(parameters)
+        if bad is not None:
+            self.step.facts["grad_nonfinite_count"] = float(bad)
 
     def clipped(self, norm: object) -> None:
-        """The norm before clipping, which the trainer logs only now and then."""
-        if norm is not None:
-            self.step.facts["grad_norm"] = float(norm)  # type: ignore[arg-type]  # a tensor of one element
+        """The norm before clipping, which the trainer logs only now and then.
+
+        What no process knows alone is left to the trainer's log: asking for it would wait for the others.
+        """
+        known = whole(norm) if isinstance(norm, Tensor) else norm
+        if known is not None:
+            self.step.facts["grad_norm"] = float(known)  # type: ignore[arg-type]  # a tensor of one element
 
     def decode(self, token_ids: Sequence[Sequence[int]]) -> list[str]:
         """Texts of the generated ids, by the tokenizer's class: what was put on the instance does not reach it."""

@@ -1,7 +1,8 @@
 """What an optimizer step did to the weights: gradients before clipping, size of the update, drift of the reference.
 
 Everything works on a strided sample of each tensor, so that it costs what a few thousand numbers a tensor cost.
-All tensors are detached, so that no call needs torch.no_grad.
+All tensors are detached, so that no call needs torch.no_grad. Where each process holds a shard, only the shard is
+looked at: an operation on the whole tensor would wait for the other processes, which may not be asking.
 """
 
 from collections.abc import Iterable
@@ -91,15 +92,29 @@ def due(step: int, first: int) -> bool:
     return step - first < REFERENCE_FIRST or step % REFERENCE_EVERY == 0
 
 
-def bad_gradients(parameters: Iterable[Tensor]) -> int:
-    """Gradient tensors that hold NaN or infinity.
+def sharded(tensor: Tensor) -> bool:
+    """Whether this process holds a part of the tensor, or of what it is the sum of (torch's DTensor)."""
+    return any(not placement.is_replicate() for placement in getattr(tensor, "placements", ()))
+
+
+def whole(tensor: Tensor) -> Tensor | None:
+    """The tensor as this process alone can read it; None where others hold a part of it."""
+    if sharded(tensor):
+        return None
+    local = getattr(tensor, "to_local", None)
+    return local() if callable(local) else tensor
+
+
+def bad_gradients(parameters: Iterable[Tensor]) -> int | None:
+    """Gradient tensors that hold NaN or infinity; None where there are none to look at, or only shards of them.
 
     One norm a tensor; elements are looked at only where a norm is not finite, since finite elements can have a norm
     that overflows.
     """
-    gradients = [p.grad for p in parameters if p.grad is not None and p.grad.numel()]
-    if not gradients:
-        return 0
+    found = [whole(p.grad) for p in parameters if p.grad is not None]
+    gradients = [each for each in found if each is not None and each.numel()]
+    if not gradients or len(found) > sum(each is not None for each in found):
+        return None
     by_kind: dict[tuple[torch.device, torch.dtype], list[Tensor]] = {}
     for gradient in gradients:
         by_kind.setdefault((gradient.device, gradient.dtype), []).append(gradient)

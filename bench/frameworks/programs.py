@@ -279,8 +279,20 @@ def prime_rl(folder: Path) -> None:
     asyncio.run(train())
 
 
+def swanlab(folder: Path) -> None:
+    """SwanLab itself, offline: counted and named steps, nested keys, a text beside numbers, a row made in a thread."""
+    import swanlab as library
+
+    run = library.init(project="tap", mode="offline", logdir=str(folder), config={"temperature": 0.7})
+    library.log({"reward": 0.1, "deep": {"seconds": 1.5}, "sample": library.Text("text")})
+    library.log({"reward": 0.2, "entropy": 0.9}, step=10)
+    run.async_log(lambda: {"kl": 0.3}, step=10).result()
+    library.log({"reward": 0.3, "entropy": 0.8})
+    library.finish()
+
+
 PROGRAMS: dict[str, Callable[[Path], None]] = {
-    each.__name__: each for each in (openrlhf, skyrl, areal, tinker, swift, nemo_rl, slime, prime_rl)
+    each.__name__: each for each in (openrlhf, skyrl, areal, tinker, swift, nemo_rl, slime, prime_rl, swanlab)
 }
 
 if __name__ == "__main__":

@@ -52,6 +52,8 @@ _VERL += (
 _VERL += ("aiohappyeyeballs", "multidict", "yarl", "propcache", "cachetools", "starlette", "pydantic", "pydantic-core")
 _VERL += ("annotated-types", "typing-inspection", "uvicorn", "h11", "httpx", "anyio", "sniffio", *_RAY)
 _SKYRL = ("skyrl==0.3.0", "loguru", "omegaconf", "antlr4-python3-runtime==4.9.3")
+_SWANLAB = ("swanlab==0.10.3", "nvidia-ml-py", "orjson", "protobuf<7", "pwinput", "pydantic-settings", "pyecharts")
+_SWANLAB += ("prettytable", "simplejson", "wcwidth", "pyroaring", "wrapt", "python-dotenv", "watchdog")
 _NOT_THERE = "documentation only: not on the package index"
 
 TARGETS = (
@@ -67,6 +69,7 @@ TARGETS = (
     Target(name="AReaL", packages=("areal==1.0.4",), program="areal"),
     Target(name="tinker-cookbook", packages=("tinker-cookbook==0.6.1", "chz", "fsspec"), program="tinker"),
     Target(name="ms-swift", packages=("ms-swift==4.6.0",), program="swift"),
+    Target(name="SwanLab", packages=_SWANLAB, program="swanlab", held_to="the logger itself, offline"),
     Target(name="unsloth", otherwise="documentation only: importing it asks for a GPU"),
     Target(name="NeMo-RL", program="nemo_rl", otherwise=_NOT_THERE),
     Target(name="slime", program="slime", otherwise=_NOT_THERE),

@@ -24,44 +24,15 @@ from verl.trainer.ppo.reward import get_custom_reward_fn
 from verl.trainer.ppo.v1.trainer_base import PPOTrainer
 from verl.utils.config import validate_config
 
+from bench.frameworks.verl_policy import LONGEST, Table, Tokenizer
 from bench.frameworks.verl_script import words_of
 
-STEPS, PROMPTS, GROUP, LONGEST, VOCABULARY = 25, 4, 8, 40, 12
-PAD, END = 0, 1
+STEPS, PROMPTS, GROUP = 25, 4, 8
 COLUMNS = ("prompts", "responses", "response_mask", "rm_scores", "rollout_log_probs")
 
 
-class Tokenizer:
-    """Digits as tokens; the first one of a text is shown as an answer between tags."""
-
-    pad_token_id = PAD
-
-    def decode(self, ids: torch.Tensor, *, skip_special_tokens: bool) -> str:
-        """The digits of one row."""
-        digits = "".join(str(int(token) - 2) for token in ids if int(token) > END)
-        return f"<answer>{digits[:1]}</answer>{digits[1:]}"
-
-    def batch_decode(self, ids: torch.Tensor, *, skip_special_tokens: bool) -> list[str]:
-        """The digits of several rows."""
-        return [self.decode(row, skip_special_tokens=skip_special_tokens) for row in ids]
-
-
-class Policy:
+class Policy(Table):
     """Logits of the next token by the last one; what the trainer asks of its worker group."""
-
-    def __init__(self) -> None:
-        torch.manual_seed(0)
-        self.logits = torch.zeros(VOCABULARY, VOCABULARY, requires_grad=True)
-        self.reference = self.logits.detach().clone()
-        self.optimizer = torch.optim.Adam([self.logits], lr=0.3)
-
-    def sample(self, last: int) -> list[int]:
-        """A completion that ends by itself or at the cap."""
-        tokens = [last]
-        while len(tokens) <= LONGEST and (len(tokens) == 1 or tokens[-1] != END):
-            chances = self.logits[tokens[-1]].detach().softmax(-1).index_fill(0, torch.tensor([PAD]), 0.0)
-            tokens.append(int(torch.multinomial(chances, 1)))
-        return tokens[1:]
 
     def compute_log_prob(self, batch: KVBatchMeta) -> KVBatchMeta:
         """Log-probs and entropies of the whole sequences, as the actor's workers leave them in the queue."""
@@ -82,11 +53,8 @@ class Policy:
             logprobs = self.logits.log_softmax(-1)[lasts, response]
             loss = loss - (logprobs * advantages).sum()
             tokens += len(response)
-        self.optimizer.zero_grad()
-        (loss / tokens).backward()
-        norm = torch.nn.utils.clip_grad_norm_([self.logits], 1.0)
-        self.optimizer.step()
-        return {"metrics": {"pg_loss": [float(loss) / tokens], "grad_norm": [float(norm)], "lr": [0.3], "mfu": [0.0]}}  # type: ignore[return-value]  # read by key
+        norm = self.step(loss / tokens)
+        return {"metrics": {"pg_loss": [float(loss) / tokens], "grad_norm": [norm], "lr": [0.3], "mfu": [0.0]}}  # type: ignore[return-value]  # read by key
 
 
 def _scored(batch: KVBatchMeta, logits: torch.Tensor) -> KVBatchMeta:

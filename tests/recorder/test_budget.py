@@ -1,5 +1,6 @@
 """What a run keeps of its samples once they have taken the bytes that they may take."""
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -81,3 +82,32 @@ def test_events_never_let_a_run_take_more_than_half_a_budget_and_a_few_steps_mor
 
     assert written == policy.written + policy.spared
     assert written <= quiet.written + budget // 2 + (2 * AROUND + 1) * largest
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    kinds=st.lists(st.sampled_from(["f2", "f4", "f8", "i4", "u1", "list", "none"]), min_size=1, max_size=30),
+    one=st.booleans(),
+    capture=st.sampled_from(["default", "tokens", "all"]),
+    seed=st.integers(0, 9),
+)
+def test_arrays_are_kept_as_they_would_be_if_all_were_packed_at_once(kinds, one, capture, seed):
+    generator = np.random.default_rng(seed)
+    given_arrays = []
+    for kind in kinds[:1] * len(kinds) if one else kinds:
+        numbers = generator.choice([0.0, 1e-9, 3.5, 70000.0, np.nan, -np.inf], size=generator.integers(0, 6))
+        whole = numbers if kind in ("list", "none") or kind[0] == "f" else np.nan_to_num(numbers, posinf=9) % 9
+        with np.errstate(over="ignore"):
+            given_arrays.append(None if kind == "none" else whole.tolist() if kind == "list" else whole.astype(kind))
+    rows = [{"reward": float(n % 3), "token_entropy": array} for n, array in enumerate(given_arrays)]
+    block = sample_block(rows)
+    kept = SamplePolicy(capture=capture).choose(block, step=seed)
+    packed = [one for one in kept["token_entropy"] if one is not None]
+
+    assert all(isinstance(one, msgspec.msgpack.Ext) for one in packed)
+    for place, row in enumerate(kept["sample"]):
+        expected, value = given_arrays[row], kept["token_entropy"][place]
+        assert (value is None) == (expected is None)
+        if value is not None:
+            with np.errstate(over="ignore"):
+                assert bytes(value.data) == np.asarray(expected, dtype="<f2").tobytes()

@@ -8,7 +8,7 @@ from typing import Literal
 
 from rlprobe.recorder.items import Row
 from rlprobe.recording.layout import SEGMENT, SEQUENCE, STEP, is_text
-from rlprobe.recording.sample_columns import clean_column, column_type
+from rlprobe.recording.sample_columns import can_wait, clean_column, column_type
 from rlprobe.recording.values import Bad
 
 CaptureText = Literal[True, "hash", False]
@@ -16,11 +16,15 @@ _OWN = frozenset((STEP, SEGMENT, SEQUENCE))
 _NESTED = {"rewards": "reward/", "reward_texts": "reward_text/"}
 _MESSAGES = {"prompt": "prompt_messages", "completion": "completion_messages"}
 _HASH_DIGITS = 16
+_COUNTED = frozenset(("token_kl",))  # token columns of which statistics need every sample, as it will be read back
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleBlock:
-    """Clean sample columns of equal length, and the first value of each column that had to be left out."""
+    """Clean sample columns of equal length, and the first value of each column that had to be left out.
+
+    Arrays that only kept rows need are still arrays: most rows are not kept (recorder/sampling.py packs the others).
+    """
 
     rows: int
     columns: dict[str, list[object]] = field(default_factory=dict)
@@ -41,7 +45,11 @@ def sample_block(rows: Sequence[Row] | Mapping[str, Sequence[object]]) -> Sample
         if len(values) != count:
             bad.append(Bad(metric=name, value=f"{len(values)} values", reason=f"expected {count}, one a sample"))
             continue
-        clean[name], wrong = clean_column(column_type(name, values), values)
+        kind = column_type(name, values)
+        if name not in _COUNTED and can_wait(kind, values):
+            clean[name] = list(values)
+            continue
+        clean[name], wrong = clean_column(kind, values)
         if wrong is not None:
             bad.append(Bad(metric=name, value=wrong[0], reason=wrong[1]))
     return SampleBlock(rows=count, columns=clean, bad=bad)

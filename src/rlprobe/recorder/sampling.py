@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlprobe.recorder.sample_rows import SampleBlock
+from rlprobe.recording.sample_columns import packed
 
 Capture = Literal["default", "scalars", "samples", "tokens", "all"]
 CAPTURES: tuple[Capture, ...] = ("default", "scalars", "samples", "tokens", "all")
@@ -25,6 +26,7 @@ _HELD_BYTES = 16 << 20  # bytes of rows that are held back in case an event come
 _SPARED = 2  # part of the budget that rows around events may take besides: half of it
 _ROUTINE = frozenset(("group_parts", "resume", "dropped", "closed", "train_begin", "train_end", "bad_hook"))
 _NUMBER_BYTES = 8
+_HALF_BYTES = 2  # of a number in an array that is packed
 _NUMBERS = frozenset((float, int, bool, type(None)))
 _ORDER = ("top", "bottom", "outlier", "random")
 
@@ -56,11 +58,12 @@ class SamplePolicy:
         if self.capture == "scalars" or block.rows == 0:
             return None
         if self.capture == "all":
-            return self._counted({**block.columns, "capture_reason": ["all"] * block.rows}, block.rows)
+            whole = {name: packed(values) for name, values in block.columns.items()}
+            return self._counted({**whole, "capture_reason": ["all"] * block.rows}, block.rows)
         self._last = step
         chosen = self._within(block, _chosen(block, step))
         kept = {
-            name: [values[row] for row in chosen]
+            name: packed([values[row] for row in chosen])
             for name, values in block.columns.items()
             if self.capture != "samples" or not name.startswith("token_")
         }
@@ -120,6 +123,8 @@ class SamplePolicy:
 def _size(value: object) -> int:
     if isinstance(value, str):
         return len(value)
+    if isinstance(value, np.ndarray):
+        return _HALF_BYTES * value.size
     return memoryview(value.data).nbytes if isinstance(value, msgspec.msgpack.Ext) else _NUMBER_BYTES
 
 

@@ -77,6 +77,22 @@ def clean_column(kind: str, values: Sequence[object]) -> tuple[list[object], tup
     return out, bad
 
 
+def can_wait(kind: str, values: Sequence[object]) -> bool:
+    """Whether a column is of arrays that can be packed later, when it is known which of them are kept."""
+    return (
+        kind == "binary float16"
+        and set(map(type, values)) == {np.ndarray}
+        and {array.dtype.kind for array in values} == {"f"}  # type: ignore[attr-defined]  # arrays, all of them
+    )
+
+
+def packed(values: list[object]) -> list[object]:
+    """A column that could wait as a frame holds it; any other as it is."""
+    if not values or type(values[0]) is not np.ndarray:
+        return values
+    return clean_column("binary float16", values)[0]
+
+
 def _arrays_at_once(kind: str, arrays: Sequence[NDArray[np.generic]]) -> list[object] | None:
     """Arrays of one type in a single conversion; None when they have to be looked at one by one."""
     if len({array.dtype for array in arrays}) > 1 or arrays[0].dtype.kind not in "fiub":

@@ -18,7 +18,15 @@ _CONTROL_FRACTION: Final = 0.1  # of the head's bytes; text has next to none
 
 
 class UnreadableSource(ValueError):
-    """The source cannot be read as a run; its message is one line that says what is wrong, where, and what to do."""
+    """The source cannot be read as a run; its message is one line that says what is wrong, where, and what to do.
+
+    Attributes:
+        quoted: what the message quotes of the source's content, for those who may not show it; "" for nothing.
+    """
+
+    def __init__(self, message: str, quoted: str = "") -> None:
+        super().__init__(message)
+        self.quoted = quoted
 
 
 def open_run(source: str | Path, *, keys: Mapping[str, str] | None = None, run: int | None = None) -> Run:
@@ -104,7 +112,7 @@ def _standard_input(keys: Mapping[str, str] | None, run: int | None) -> Run:
             opened = Run(feed)
             _check_content(path, opened, run)
         except UnreadableSource as error:
-            raise UnreadableSource(str(error).replace(str(path), _STANDARD_INPUT)) from None
+            raise UnreadableSource(str(error).replace(str(path), _STANDARD_INPUT), error.quoted) from None
     return opened
 
 
@@ -119,7 +127,7 @@ def _foreign(path: Path, keys: Mapping[str, str] | None, run: int | None) -> Fee
         return importer.read(path, keys, run)
     if not head.strip():
         raise UnreadableSource(f"{path}: expected rows of metrics, got {_nothing(path)}")
-    raise UnreadableSource(_unknown(path, head))
+    raise _unknown(path, head)
 
 
 def _nothing(path: Path) -> str:
@@ -147,19 +155,23 @@ def _recognised(path: Path) -> "tuple[Importer | None, bytes]":
     return None, head
 
 
-def _unknown(path: Path, head: bytes) -> str:
+def _unknown(path: Path, head: bytes) -> UnreadableSource:
     from rlprobe.importers import importers
 
     control = sum(byte < 32 and byte not in b"\t\n\r\f\x1b" for byte in head[:4096])
     if control > _CONTROL_FRACTION * len(head[:4096]):
-        return f"{path}: expected a log in text form, got binary data ({head[:8].hex(' ')}). Export its rows as JSONL."
+        begin = head[:8].hex(" ")
+        return UnreadableSource(
+            f"{path}: expected a log in text form, got binary data ({begin}). Export its rows as JSONL.", begin
+        )
     line = head.decode("utf-8", "replace").strip().splitlines()[0]
     shown = line if len(line) <= _MAX_SHOWN else line[:_MAX_SHOWN] + "..."
     closest, expects = _closest(head, "jsonl" if line[:1] in "{[" else "csv")
     known = ", ".join(each.NAME for each in importers())
-    return (
+    return UnreadableSource(
         f"{path}: expected a training log ({known}), got text that begins {shown!r}. "
-        f"Closest is {closest}: it takes {expects}."
+        f"Closest is {closest}: it takes {expects}.",
+        repr(shown),
     )
 
 

@@ -41,5 +41,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (linked / "log.jsonl").symlink_to(outside / "log.jsonl")
     (root / "away").symlink_to(outside, target_is_directory=True)
     (root / "code").mkdir()
+    (root / "code" / ".env").write_text("PASSWORD=hunter2\n")
+    (root / "code" / "key.bin").write_bytes(bytes(range(64)))
     shutil.copy(ROOT / "examples" / "verify_pipeline.py", root / "code")
     return root

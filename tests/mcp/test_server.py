@@ -52,6 +52,8 @@ CALLS: dict[str, Call] = {
     "bad end of a long one": ("samples", {"source": "recorded", "where": "reward > 0 and " * 100 + "reward >"}),
     "endless": ("diagnose", {"source": "x" * 50_000}),
     "nameless": ("diagnose", {"source": " "}),
+    "no log": ("diagnose", {"source": "code/.env"}),
+    "no text": ("samples", {"source": "code/key.bin"}),
     "bad limit": ("samples", {"source": "recorded", "limit": 0}),
     "page": ("explain", {"id": "entropy_collapse"}),
     "check": ("explain", {"id": "V301"}),
@@ -173,6 +175,13 @@ def test_nothing_outside_the_root_is_read(told: dict[str, Result], name: str) ->
 def test_what_cannot_be_answered_is_one_line(told: dict[str, Result], name: str, expected: str, served: Path) -> None:
     assert expected in _refusal(told, name)
     assert str(served) not in _refusal(told, name)
+
+
+@pytest.mark.parametrize("name", ["no log", "no text"])
+def test_what_is_no_log_is_not_quoted(told: dict[str, Result], name: str) -> None:
+    assert "expected a " in _refusal(told, name)
+    assert "PASSWORD" not in _refusal(told, name)
+    assert "01 02" not in _refusal(told, name)
 
 
 def test_verify_is_there_where_it_was_allowed_and_runs_files_of_the_root_alone(served: Path) -> None:

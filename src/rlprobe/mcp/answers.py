@@ -85,7 +85,10 @@ def _listed(root: Root, path: Path) -> listing.Listed | None:
 
 
 def _opened(root: Root, source: str) -> Run:
-    return open_run(root.resolve(source))
+    try:
+        return open_run(root.resolve(source))
+    except UnreadableSource as error:  # no log: its beginning may be a password
+        raise Refused(str(error).replace(error.quoted, "...") if error.quoted else str(error)) from error
 
 
 def _within(number: int, most: int, name: str) -> int:

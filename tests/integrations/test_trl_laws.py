@@ -7,14 +7,15 @@ import pytest
 
 pytest.importorskip("trl")
 import torch
+from transformers import TrainerCallback
 
-from rlprobe.integrations.trl import attach
+from rlprobe.integrations.trl import Attachment, attach
 from rlprobe.integrations.trl_hooks import Hooks
 from rlprobe.integrations.trl_session import Session
 from rlprobe.integrations.trl_wrapping import RewardWatch
 from tests.integrations.agreement import outcome
 from tests.integrations.memory_recorder import MemoryRecorder
-from tests.integrations.trl_lab import CASES, Case, build
+from tests.integrations.trl_lab import CASES, Case, Trainer, build
 
 pytestmark = [pytest.mark.trl, pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
@@ -136,6 +137,63 @@ def test_closing_puts_every_original_back(sorter: Path, tmp_path: Path, memory: 
     assert trainer.reward_funcs == functions
     assert trainer.callback_handler.callbacks == callbacks
     assert trainer.accelerator.clip_grad_norm_ == clip
+
+
+class Late(TrainerCallback):
+    """Somebody attaches when two steps are over."""
+
+    def __init__(self, trainer: Trainer, run: Path) -> None:
+        self._trainer, self._run = trainer, run
+        self.probe: Attachment | None = None
+
+    def on_step_end(self, args: object, state: object, control: object, **kwargs: object) -> None:
+        if state.global_step == 2:
+            self.probe = attach(self._trainer, self._run)
+
+
+def test_attached_while_training_goes_on_it_records_whole_steps_from_then_on(
+    sorter: Path, tmp_path: Path, memory: type[MemoryRecorder]
+) -> None:
+    early, late = (build(sorter, tmp_path / name, max_steps=4, logging_steps=4) for name in ("early", "late"))
+    with attach(early, tmp_path / "run") as probe:
+        whole = probe.recorder
+        outcome(early)
+    joins = Late(late, tmp_path / "run")
+    late.add_callback(joins)
+    outcome(late)
+
+    recorder = joins.probe.recorder
+    assert sorted(recorder.steps) == [3, 4]
+    assert recorder.kinds() == ["train_begin", "train_end"]
+    clocks = ("seconds", "second", "bytes", "time")
+    for step, row in recorder.steps.items():
+        expected = {name: value for name, value in whole.steps[step].items() if not name.endswith(clocks)}
+        expected.pop("reference_drift", None)  # looked at in the first steps of a session
+        assert {name: row.get(name) for name in expected if "seconds/" not in name} == {
+            name: value for name, value in expected.items() if "seconds/" not in name
+        }
+    assert {row["step"] for row in recorder.rows()} == {3, 4}
+    joins.probe.close()
+
+
+def test_hooks_that_cannot_be_put_on_cost_no_training(
+    sorter: Path,
+    tmp_path: Path,
+    memory: type[MemoryRecorder],
+    monkeypatch: pytest.MonkeyPatch,
+    unwatched: tuple[object, dict[str, torch.Tensor]],
+) -> None:
+    def fails(_: Hooks) -> None:
+        raise TypeError("'RewardModel' object is not iterable")
+
+    monkeypatch.setattr(Hooks, "install", fails)
+    trainer = build(sorter, tmp_path, max_steps=3)
+    with attach(trainer, tmp_path / "run") as probe:
+        recorder = probe.recorder
+        assert_same(outcome(trainer), unwatched)
+
+    assert ("bad_hook", "installing hooks") in [(kind, fields.get("hook")) for kind, _, fields in recorder.events]
+    assert {"reward_mean", "grad_norm", "weight_update_ratio"} <= recorder.steps[2].keys()
 
 
 def test_attach_says_in_one_line_what_it_cannot_take(

@@ -163,7 +163,8 @@ class Attachment:
         trainer = self._trainer
         self.recorder = self._new_recorder()
         self._session = Session(trainer, self.recorder, self._guard, capture=self._capture)
-        self._session.watch.install()
+        with self._guard("installing hooks"):  # a trainer that is built otherwise is still recorded by what it logs
+            self._session.watch.install()
         wraps = self._session.watch.wraps
         wraps.replace(trainer, "_rlprobe", self)
         wraps.replace(trainer, "train", self._watched_train(trainer))

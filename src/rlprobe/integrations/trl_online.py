@@ -47,7 +47,8 @@ class OnlineWatch(Watch):
     def install(self) -> None:
         """Put the wrappers on the trainer instance."""
         trainer, around = self.trainer, self.wraps.around
-        functions = getattr(trainer, "reward_funcs", None) or []
+        given = getattr(trainer, "reward_funcs", None) or []
+        functions = given if isinstance(given, list | tuple) else []  # XPO and Nash-MD have one reward model there
         names = [str(getattr(each, "__name__", type(each).__name__)) for each in functions]
         self._names = names
         if functions:

@@ -38,18 +38,19 @@ class Session:
         self.watch = watch_of(trainer, guard, with_tokens=capture not in ("scalars", "samples"))
         self._update: UpdateProbe | None = None
         self._reference: ReferenceProbe | None = None
+        self.begun = False  # whether the session was there when training began, or has joined it
         self._first_step = 0
         self._consumed: dict[str, int] = {}  # raw metric -> values of its list that are already recorded
         self._recorded: set[str] = set()  # names that the hooks have recorded so far
         self._in_backward = parallelism(trainer) == "DEEPSPEED"  # its engine updates the weights there already
         self._updating = 0.0
 
-    def train_begins(self, step: int) -> None:
-        """Training starts or resumes after `step` steps."""
-        self._first_step = step + 1
-        self._consumed.clear()
+    def train_begins(self, step: int, *, running: bool = False) -> None:
+        """Training starts or resumes after `step` steps; or it is running, and is seen from now on."""
+        self.begun, self._first_step = True, step + 1
+        self._consumed = {key: len(values) for key, values in self.watch.table().items()} if running else {}
         self.recorder.log_event("train_begin", step=step)
-        if step > 0:
+        if step > 0 and not running:
             self.recorder.log_event("resume", step, from_step=step)
         self._update = UpdateProbe(self.trainer.model)
         self.watch.step = StepRecord(number=step + 1, started=time.perf_counter())
@@ -61,6 +62,8 @@ class Session:
 
     def step_begins(self, step: int) -> None:
         """The trainer begins the step after `step`."""
+        if not self.begun:
+            self.train_begins(step, running=True)
         self.watch.step = StepRecord(number=step + 1, started=time.perf_counter())
         if self._in_backward:
             self._before_update(rate_of(getattr(self.trainer, "optimizer", None)))
@@ -87,7 +90,11 @@ class Session:
         record.facts["skipped_update_fraction"] = float(self.trainer.accelerator.optimizer_step_was_skipped)
 
     def step_ends(self, step: int) -> float:
-        """The step is over: record it. Returns the seconds that it took."""
+        """The step is over: record it, if all of it was seen. Returns the seconds that it took."""
+        if not self.begun:
+            self.watch.samples(self.watch.step)  # taken off, since they are of no step that is recorded
+            self.train_begins(step, running=True)
+            return 1.0
         record = self.watch.step
         if self._reference is not None and due(step, self._first_step):
             drift = self._reference.drift()
@@ -107,7 +114,7 @@ class Session:
             self._consumed.clear()
         if evaluation:
             self.recorder.log_step(step, scores_of(logs))
-        elif "loss" in logs and "learning_rate" in logs:  # not the summary at the end
+        elif "loss" in logs and "learning_rate" in logs and step >= self._first_step:  # not the summary at the end
             names = {self.watch.key(key).name: value for key, value in logs.items() if value is not None}
             wanted = {"grad_norm", "epoch"} if self.watch.complete else names.keys()
             missed = wanted - self._recorded

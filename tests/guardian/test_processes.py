@@ -136,6 +136,32 @@ def test_a_killed_watch_is_started_again_and_sends_nothing_twice_and_a_killed_tr
     assert last["diagnosis"]["run"]["state"] == "crashed"
 
 
+def test_a_rank_that_is_killed_while_the_run_goes_on_is_told_once_and_sent(tmp_path: Path) -> None:
+    run, gates, inbox = tmp_path / "run", [tmp_path / "gate-0", tmp_path / "gate-1"], Inbox()
+    ranks = [start("tests.recording.rank_worker", str(run), str(rank), "2", "5", str(gates[rank])) for rank in (0, 1)]
+    look = ("--once", "--json", "--alert", inbox.url)
+    try:
+        eventually(lambda: all(gate.exists() for gate in gates))
+        before, _ = watching(run, *look).communicate(timeout=LONG)
+        os.kill(ranks[1].pid, signal.SIGKILL)
+        ranks[1].communicate(timeout=LONG)
+        told, _ = watching(run, *look).communicate(timeout=LONG)
+        again, _ = watching(run, *look).communicate(timeout=LONG)
+        sent = json.loads(inbox.posts.get(timeout=PATIENCE)[1])
+        assert inbox.posts.empty()
+    finally:
+        ranks[0].kill()
+        inbox.close()
+    lost = [json.loads(line) for line in told.splitlines() if '"rank_lost"' in line]
+
+    assert "rank_lost" not in before + again
+    assert [one["text"] for one in lost] == [
+        "Rank 1 of 2 ended without closing its recording, after step 5 where rank 0 is at step 5."
+    ]
+    assert sent["title"] == f"RANK DIED: {tmp_path.name}/run"
+    assert "Rank 1 of 2" in sent["message"]
+
+
 def alive(run: Path) -> bool:
     """Whether a watch of the run is at work."""
     for entry in Path("/proc").glob("[0-9]*/cmdline"):

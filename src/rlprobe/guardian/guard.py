@@ -16,6 +16,7 @@ from rlprobe.guardian.news import News, NewsKind, of_change
 from rlprobe.guardian.pace import Pace
 from rlprobe.guardian.policy import Decision, decide
 from rlprobe.guardian.settings import GuardianSettings
+from rlprobe.recording.rank_states import lost_ranks
 from rlprobe.recording.run import Run
 from rlprobe.reports.format import argument, duration
 
@@ -146,6 +147,7 @@ class Guard:
                 yield self._crashed() if state == "crashed" else self._news("ended", self._ended(now, gone=gone))
             return self._remember()
         self._over_since = None
+        yield from self._lost()
         if memory.silent and self.run.rows != memory.rows:
             memory.silent = False
             yield self._news("alive", "Rows come again.")
@@ -154,6 +156,14 @@ class Guard:
             usual = f", usual are {duration(self.pace.usual)}" if self.pace.usual else ""
             yield self._news("silent", f"No row for {duration(now - self.pace.grown)}{usual}; the run counts as died.")
         return self._remember()
+
+    def _lost(self) -> Iterator[News]:
+        """Ranks that are gone while the run goes on; one that came back is told again when it is lost again."""
+        lost = lost_ranks(self.run.reading.notes)
+        for number, note in lost.items():
+            if number not in self.memory.ranks:
+                yield self._news("rank_lost", f"{note[0].upper()}{note[1:]}.")
+        self.memory.ranks = sorted(lost)
 
     def _remember(self) -> None:
         memory = self.memory
@@ -210,6 +220,8 @@ class Guard:
         for one in news:
             if one.kind in ("silent", "crashed"):
                 yield from messages.plain_message("died", f"DIED: {name}", self._body(one), memory, settings, now)
+            if one.kind == "rank_lost":
+                yield from messages.plain_message("died", f"RANK DIED: {name}", self._body(one), memory, settings, now)
             if one.kind == "alive":
                 yield from messages.plain_message("recovered", f"ALIVE: {name}", self._body(one), memory, settings, now)
             if one.kind == "ended":

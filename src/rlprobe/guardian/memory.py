@@ -42,6 +42,7 @@ class RunMemory(msgspec.Struct, kw_only=True):
         rows, grown: rows of the run, and when they last grew (seconds since 1970, the guardian's clock).
         usual_seconds: usual time between two rows; 0 while unknown.
         silent: whether the present silence was told.
+        ranks: numbers of ranks whose loss was told.
         end: the end that was told, "" while the run goes on.
         messages: when messages were sent, newest last.
         halts: episodes for which a halt was asked, or would have been.
@@ -55,6 +56,7 @@ class RunMemory(msgspec.Struct, kw_only=True):
     grown: float = 0.0
     usual_seconds: float = 0.0
     silent: bool = False
+    ranks: list[int] = []
     end: str = ""
     messages: list[float] = []
     halts: list[str] = []

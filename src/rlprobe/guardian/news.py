@@ -14,7 +14,7 @@ from rlprobe.reports.format import plain
 SCHEMA = "rlprobe.watch/1"
 NewsKind = Literal[
     "waiting", "opened", "new", "worse", "eased", "recovered", "withdrawn", "passed", "known", "went_back", "silent",
-    "alive", "crashed", "resumed", "ended", "halt", "would_halt", "trouble",
+    "alive", "rank_lost", "crashed", "resumed", "ended", "halt", "would_halt", "trouble",
 ]  # fmt: skip
 _WORDS = {
     "new": "NEW",

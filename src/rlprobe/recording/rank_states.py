@@ -1,6 +1,7 @@
 """Which ranks of a run are missing, dead or behind, one sentence each."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from rlprobe.recording.layout import LOCK
@@ -10,6 +11,7 @@ from rlprobe.recording.run import Manifest
 SILENT = 60.0  # seconds without a sign of life; a recorder at work gives one every five
 _BEHIND = 2  # steps that a rank may be behind: more is not the moment at which its files were read
 _MOST = 8  # ranks that are named
+_LOST = re.compile(r"rank (\d+) of \d+ (?:ended without closing|has given no sign of life)")
 _MOST_RANKS = 1 << 20  # a larger number in a manifest is none
 
 
@@ -25,6 +27,12 @@ def notes_on(root: Path, manifest: Manifest, step: int | None, tails: Mapping[in
     found = [*_of_ranks(root, manifest, step, tails)]
     more = f"{len(found) - _MOST} more ranks are missing or behind"
     return tuple(found if len(found) <= _MOST else [*found[:_MOST], more])
+
+
+def lost_ranks(notes: Iterable[str]) -> dict[int, str]:
+    """Of the notes on a run those that tell of a rank that is gone, by its number."""
+    found = ((_LOST.match(note), note) for note in notes)
+    return {int(match[1]): note for match, note in found if match is not None}
 
 
 def _of_ranks(root: Path, manifest: Manifest, step: int | None, tails: Mapping[int, RankTail]) -> Iterator[str]:

@@ -153,8 +153,10 @@ def test_a_rank_that_is_killed_while_the_run_goes_on_is_told_once_and_sent(tmp_p
         ranks[0].kill()
         inbox.close()
     lost = [json.loads(line) for line in told.splitlines() if '"rank_lost"' in line]
+    replayed, _ = watching(run, "--replay", "--json").communicate(timeout=LONG)
 
-    assert "rank_lost" not in before + again
+    assert "rank_lost" not in before + again + replayed  # a replay does not know when
+    assert "ended without closing" in replayed.splitlines()[-1]
     assert [one["text"] for one in lost] == [
         "Rank 1 of 2 ended without closing its recording, after step 5 where rank 0 is at step 5."
     ]

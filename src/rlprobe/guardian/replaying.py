@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from rlprobe.recording.rank_states import lost_ranks
 from rlprobe.recording.replay import Moment, replay
 from rlprobe.recording.run import Batch, Run, Samples
 
@@ -25,7 +26,9 @@ class ReplayFeed:
         state = replace(run.manifest, state="recording")
         told = {name: run.metadata(name) for name in run.metrics}
         nothing = np.empty(0, dtype=np.int64)
-        self._ready = [Batch(steps=nothing, manifest=state, reading=run.reading, metadata=told)]
+        lost = set(lost_ranks(run.reading.notes).values())  # known at the end alone: no row says when it came
+        before = replace(run.reading, notes=tuple(note for note in run.reading.notes if note not in lost))
+        self._ready = [Batch(steps=nothing, manifest=state, reading=before, metadata=told)]
 
     def poll(self) -> Batch | None:
         """What was revealed since the last poll."""
@@ -54,7 +57,7 @@ class ReplayFeed:
         """Let the end be read: the last row is whole, and the run is over as it was, or closed where it did not say."""
         state = self._run.manifest.state
         over = replace(self._run.manifest, state=state if state in ("closed", "crashed") else "closed")
-        self._ready.append(Batch(steps=np.empty(0, dtype=np.int64), manifest=over))
+        self._ready.append(Batch(steps=np.empty(0, dtype=np.int64), manifest=over, reading=self._run.reading))
 
 
 def moments(run: Run, *, speed: float | None, sleep: Callable[[float], None]) -> Iterator[tuple[float, Moment]]:

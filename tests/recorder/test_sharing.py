@@ -259,6 +259,25 @@ def test_a_forked_child_has_the_signals_of_before(tmp_path):
     assert _handlers() == before
 
 
+def test_a_signal_reaches_a_forked_child_from_its_first_moment_on(tmp_path):
+    """Python forgets one that comes while our handler is still in the child: a pool would wait for it for ever."""
+    with Recorder(tmp_path / "run") as recorder:
+        recorder.log_step(0, value=1.0)
+        ends = set()
+        for _ in range(40):
+            pid = os.fork()
+            if pid == 0:
+                time.sleep(5)
+                os._exit(9)
+            os.kill(pid, signal.SIGTERM)
+            ends.add(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+            if ends != {-signal.SIGTERM}:
+                break
+
+    assert ends == {-signal.SIGTERM}
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == set()
+
+
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_a_worker_of_multiprocessing_ends_by_the_signal_that_its_pool_sends(tmp_path, method):
     """With a handler of Python's it might wait for a lock instead, and its pool for it."""

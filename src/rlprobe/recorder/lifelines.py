@@ -6,7 +6,7 @@
 | an exception that nobody caught | crash event, flush; state crashed when it ends the interpreter |
 | SIGTERM, SIGINT | signal event, flush, then what would have happened without rlprobe |
 | SIGTERM, SIGINT in a process of multiprocessing | as SIGKILL: a pool ends its workers so, and waits for them |
-| fork | the child's copy is inert, its signals are what they were; the parent's goes on |
+| fork | the child's copy is inert, its signals are what they were, from its first moment on; the parent's goes on |
 | os._exit, SIGKILL, SIGSEGV | nothing runs; the journal holds what is older than a poll, readers see the free lock |
 """
 
@@ -33,6 +33,7 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _live: "weakref.WeakSet[Recorder]" = weakref.WeakSet()
 _before: dict[int, object] = {}  # signal -> the handler that was there before ours
 _state = {"installed": False}
+_masks = threading.local()  # of the thread that forks: its signals before the fork
 
 
 def attach(recorder: "Recorder") -> None:
@@ -42,7 +43,7 @@ def attach(recorder: "Recorder") -> None:
         atexit.register(_at_exit)
         _chain_excepthooks()
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=_in_child)
+            os.register_at_fork(before=_hold_signals, after_in_parent=_let_signals_go, after_in_child=_in_child)
     _live.add(recorder)
     _install_signals()
 
@@ -147,8 +148,26 @@ def _at_exit() -> None:
         recorder.close(_CLOSE_SECONDS)
 
 
+def _hold_signals() -> None:
+    """Before a fork: Python forgets a signal that reaches the child while our handler is still in it. Held back, it
+    comes once the child has its own again, as it would without us.
+    """
+    with contextlib.suppress(ValueError, OSError):
+        _masks.before = signal.pthread_sigmask(signal.SIG_BLOCK, tuple(_before)) if _before else None
+
+
+def _let_signals_go() -> None:
+    before, _masks.before = getattr(_masks, "before", None), None
+    if before is not None:
+        with contextlib.suppress(ValueError, OSError):
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _in_child() -> None:
-    for recorder in list(_live):
-        recorder.become_inert()
-    _live.clear()
-    _give_signals_back()
+    try:
+        for recorder in list(_live):
+            recorder.become_inert()
+        _live.clear()
+        _give_signals_back()
+    finally:
+        _let_signals_go()

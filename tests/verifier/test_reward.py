@@ -221,6 +221,13 @@ def test_strings_of_helpers_patterns_and_partials_are_read_without_running_anyth
     assert keyword_access(reward) == (("row", True), ("level", False))
     assert uses_parameter(reward, "tag")
     assert not uses_parameter(lambda completions, answer: [0.0 for _ in completions], "answer")
+    for used in (  # however an interpreter joins instructions
+        lambda completions, answer: [text == answer for text in completions],
+        lambda completions, answer: [float(answer in text) for text in completions if text],
+        lambda completions, answer: (completions, answer),
+        lambda completions, answer: [(lambda: answer)() for _ in completions],
+    ):
+        assert uses_parameter(used, "answer")
     assert len({form("1") for form in forms(read(bound))}) == len(forms(read(bound)))
 
 

@@ -67,13 +67,16 @@ def uses_parameter(target: object, name: str) -> bool:
         return True
     if name in keyword_reads(target):
         return True
-    loaded = {
-        instruction.argval
-        for code in _codes(function.__code__)
-        for instruction in dis.get_instructions(code)
-        if instruction.opname.startswith("LOAD")
-    }
-    return name in loaded or any(name in pair for pair in loaded if isinstance(pair, tuple))
+    instructions = (one for code in _codes(function.__code__) for one in dis.get_instructions(code))
+    return any(name in _loaded(instruction) for instruction in instructions)
+
+
+def _loaded(instruction: dis.Instruction) -> tuple[object, ...]:
+    """Names that an instruction loads: since Python 3.13 one may load two, or store one and load another."""
+    names = instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,)
+    if "LOAD" not in instruction.opname:
+        return ()
+    return names[1:] if instruction.opname.startswith("STORE") else names
 
 
 def keyword_reads(target: object) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import threading
+import time
 
 import pytest
 

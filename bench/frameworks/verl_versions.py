@@ -4,7 +4,8 @@
 
 Installs each version without its dependencies beside those of `python -m bench.frameworks --only verl`, and an older
 transformers for the versions that need it. Prints one row a version: steps, canonical metrics, samples, the parts of
-a reward, and the first finding with the example's fault on.
+a reward, and the first finding with the example's fault on. verl 0.5 takes no other logger: there `rlprobe run` taps
+its Tracking, which a program drives for three steps.
 """
 
 import os
@@ -18,8 +19,9 @@ from rlprobe import diagnose, open_run
 from rlprobe.recording.metrics import find
 from rlprobe.recording.run import Run
 
-VERSIONS = ("0.6.1", "0.7.1", "0.8.0", "0.9.1")
+VERSIONS = ("0.5.0", "0.6.1", "0.7.1", "0.8.0", "0.9.1")
 OLDER = ("transformers==4.56.2", "huggingface-hub==0.35.3", "tokenizers==0.22.1", "datasets==4.1.1")
+ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 300  # a loop that takes longer is ended
 
 
@@ -55,14 +57,41 @@ def recorded(version: str, run_dir: Path, *options: str) -> Run:
     return open_run(run_dir)
 
 
+def tapped(version: str, run_dir: Path) -> Run:
+    """What `rlprobe run` records of the version's Tracking with its console alone."""
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders_of(version)))}
+    program = ROOT / "tests" / "integrations" / "verl_tracking_program.py"
+    words = [
+        sys.executable,
+        "-m",
+        "rlprobe",
+        "run",
+        "--run",
+        str(run_dir),
+        "--",
+        sys.executable,
+        str(program),
+        "console",
+    ]
+    subprocess.run(words, env=variables, capture_output=True, check=True, timeout=SECONDS)
+    return open_run(run_dir)
+
+
+def known(run: Run) -> int:
+    """The canonical metrics of a recording."""
+    return sum(find(name) is not None and bool(run.logged(name).any()) for name in run.metrics)
+
+
 def row(version: str, home: Path) -> str:
     """One row of the table."""
+    if version < "0.6":
+        run = tapped(version, home / "tapped")
+        return f"| {version} | {run.rows} | {known(run)} | {run.samples().rows} | | {run.manifest.state} | | | |"
     run = recorded(version, home / "healthy")
     faulty = diagnose(recorded(version, home / "faulty", "--fault"))
-    metrics = [name for name in run.metrics if find(name) is not None and run.logged(name).any()]
     parts = sorted(name.partition("/")[2] for name in run.samples().columns if name.startswith("reward/"))
     failed = sum(event.kind == "bad_hook" for event in run.events)
-    cells = (version, run.rows, len(metrics), run.samples().rows, ", ".join(parts), run.manifest.state, failed)
+    cells = (version, run.rows, known(run), run.samples().rows, ", ".join(parts), run.manifest.state, failed)
     verdicts = (diagnose(run).verdict, faulty.findings[0].id if faulty.findings else faulty.verdict)
     return "| " + " | ".join(map(str, (*cells, *verdicts))) + " |"
 

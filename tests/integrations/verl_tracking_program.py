@@ -1,4 +1,6 @@
-"""verl's own Tracking, driven as its trainers drive it: rows, validation generations, an end."""
+"""verl's own Tracking, driven as its trainers drive it: rows, validation generations, an end. Words: its loggers."""
+
+import sys
 
 import numpy as np
 from verl.utils.tracking import Tracking, ValidationGenerationsLogger
@@ -13,12 +15,13 @@ config = {
     },
     "reward": {"reward_model": {"rollout": {"n": 1}}},
 }
-tracking = Tracking("math", "first/try", ["console", "rlprobe"], config)
+loggers = sys.argv[1:] or ["console", "rlprobe"]
+tracking = Tracking("math", "first/try", loggers, config)
 for step in range(1, 4):
     row = {"actor/entropy": np.float64(1.0 / step), "critic/score/mean": np.float32(0.25), "num_turns/min": np.int64(2)}
     row |= {"actor/pg_loss": float("nan") if step == 2 else 0.1, "val-core/math/acc/mean@4": 0.5}
     tracking.log(data=row, step=step)
-ValidationGenerationsLogger().log(["console", "rlprobe"], [("2+2=", "4", 1.0), ("3+3=", "7", 0.0)], 3)
+ValidationGenerationsLogger().log(loggers, [("2+2=", "4", 1.0), ("3+3=", "7", 0.0)], 3)
 if hasattr(tracking, "finish"):  # verl 0.8 and older have none: the trainer's last use of it ends it
     tracking.finish()
 del tracking

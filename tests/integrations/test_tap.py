@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import rlprobe
@@ -97,6 +98,45 @@ def test_another_run_of_a_logger_is_another_recording(tmp_path: Path, tapped: Ta
 
     assert open_run(tmp_path / "run").column("loss").tolist() == [1.0]
     assert open_run(tmp_path / "run-2").column("loss").tolist() == [2.0]
+
+
+def test_of_two_runs_at_once_the_first_is_recorded(
+    tmp_path: Path, tapped: Tap, caplog: pytest.LogCaptureFixture
+) -> None:
+    for step in range(2):
+        tapped.take("wandb", {"loss": 1.0 + step}, count=step, run="first", config=lambda: {"seed": 1})
+        tapped.take("wandb", {"loss": 9.0}, count=step, run="second", config=lambda: {"seed": 2})
+    tapped.finished("wandb", "second", lambda: {"seed": 2})
+    tapped.take("wandb", {"loss": 3.0}, count=2, run="first")
+    tapped.close()
+
+    recorded = open_run(tmp_path / "run")
+    assert recorded.column("loss").tolist() == [1.0, 2.0, 3.0]
+    assert recorded.manifest.configuration == {"seed": 1}
+    assert [path.name for path in tmp_path.glob("run*")] == ["run"]
+    assert caplog.text.count("wandb has two runs at once in this process; the first alone is recorded") == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "steps"),
+    [
+        ([({}, 0, None), ({}, 1, None)], [0, 1]),  # the logger's count
+        ([({}, 10, 10), ({}, 11, None)], [10, 11]),  # which goes on from a step that was named
+        ([({"train/global_step": 30}, 0, None), ({}, 1, None)], [30, 30]),  # the trainer's own step outweighs it
+        ([({"train/global_step": 30}, 7, 7), ({}, 8, None)], [7, 8]),
+        ([({}, None, "x"), ({}, None, np.int64(3))], [0, 3]),
+    ],
+)
+def test_a_rows_step(
+    tmp_path: Path, tapped: Tap, rows: list[tuple[dict[str, float], int | None, object]], steps: list[int]
+) -> None:
+    for number, (row, count, named) in enumerate(rows):
+        tapped.take("wandb", {**row, f"value_{number}": 1.0}, step=named, count=count)
+    tapped.close()
+
+    recorded = open_run(tmp_path / "run")
+    found = [recorded.steps[~np.isnan(recorded.column(f"value_{number}"))].tolist() for number in range(len(rows))]
+    assert found == [[step] for step in steps]
 
 
 def test_a_directory_that_another_process_records_into_is_left_to_it(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ class Tap:
         count: object = None,
         run: str = "",
         config: Callable[[], Mapping[str, object]] | None = None,
-    ) -> None:
+    ) -> bool:
         """Record a row that a logger was handed.
 
         Args:
@@ -110,9 +110,12 @@ class Tap:
             count: the logger's own count of rows, for callers that name none.
             run: the logger's name of the run; another one after `finished` begins another recording.
             config: gives the configuration of the run; called once.
+
+        Returns:
+            Whether the row's run is the one that is recorded: of two at once it is the first.
         """
         with self._lock:
-            self._recording.take(source, row, step=step, count=count, run=run, config=config)
+            return self._recording.take(source, row, step=step, count=count, run=run, config=config)
 
     def take_samples(
         self, source: str, step: object, rows: Sequence[Mapping[str, object]], *, count: object = None
@@ -126,10 +129,16 @@ class Tap:
         with self._lock:
             self._recording.describe(source, configuration)
 
-    def finished(self, source: str, run: str = "") -> None:
-        """A logger's run ended: what was told to be told is told, since the logger will not take it afterwards."""
+    def finished(self, source: str, run: str = "", config: Callable[[], Mapping[str, object]] | None = None) -> None:
+        """A logger's run ended: what was told to be told is told, since the logger will not take it afterwards.
+
+        Args:
+            source: the logger's name.
+            run: its name of the run; one that is not recorded may end as it likes.
+            config: gives the configuration of the run as it is at its end.
+        """
         with self._lock:
-            self._recording.finished(source, run)
+            self._recording.finished(source, run, config)
 
     @property
     def should_stop(self) -> bool:

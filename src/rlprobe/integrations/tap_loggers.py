@@ -51,14 +51,14 @@ def wandb(tap: "Tap", wraps: Wraps, module: object) -> None:
         if run not in counts:
             counts[run] = _RowCount(int(getattr(run, "starting_step", 0) or 0))
         count = counts[run].take(step, commit)
-        _take_of(tap, "wandb", run, data, step, count)
-        for table in data.values() if isinstance(data, Mapping) else ():
+        if not isinstance(data, Mapping) or not _take_of(tap, "wandb", run, data, step, count):
+            return
+        for table in data.values():
             if rows := _table_rows(table):
                 tap.take_samples("wandb", step, rows, count=count)
 
     def finish(run: _Run, *_: object, **__: object) -> None:
-        tap.describe("wandb", as_dict(getattr(run, "config", None)))
-        tap.finished("wandb", str(getattr(run, "id", "")))
+        tap.finished("wandb", str(getattr(run, "id", "")), lambda: as_dict(getattr(run, "config", None)))
 
     owner = vars(module)["Run"]
     wraps.around(owner, "log", before=log)
@@ -104,11 +104,12 @@ def _wrap_run(tap: "Tap", wraps: Wraps, owner: object, source: str, hooks: Mappi
         wraps.around(owner, name, before=hook)
 
 
-def _take_of(tap: "Tap", source: str, run: _Run, row: object, step: object, count: object) -> None:
+def _take_of(tap: "Tap", source: str, run: _Run, row: object, step: object, count: object) -> bool:
     """Record a row of a logger's run; nothing of what is no row."""
-    if isinstance(row, Mapping):
-        config = lambda: as_dict(getattr(run, "config", None))  # noqa: E731 - a name for one argument
-        tap.take(source, row, step=step, count=count, run=str(getattr(run, "id", "")), config=config)
+    if not isinstance(row, Mapping):
+        return False
+    config = lambda: as_dict(getattr(run, "config", None))  # noqa: E731 - a name for one argument
+    return tap.take(source, row, step=step, count=count, run=str(getattr(run, "id", "")), config=config)
 
 
 def summary_writer(tap: "Tap", wraps: Wraps, module: object) -> None:

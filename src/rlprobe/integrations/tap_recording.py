@@ -84,6 +84,8 @@ class Recording:
         self._owners: dict[str, str] = {}
         self._configuration: dict[str, object] = {}
         self._asked: set[str] = set()  # loggers whose configuration is known
+        self._runs: dict[str, str] = {}  # logger -> the run of it that is recorded
+        self._told: set[str] = set()  # loggers with a run beside that
         self._ended: dict[str, str] = {}  # logger -> the run of it that ended
         self._facts = ("", "")
         self._over = False  # until another run begins
@@ -97,20 +99,15 @@ class Recording:
         count: object,
         run: str,
         config: Callable[[], Configuration] | None,
-    ) -> None:
-        """Record a row."""
-        if self._silent:
-            return
-        if self._ended.get(source, run) != run:
-            self.close()
-            self._begin()
-        if self._over:
-            return
+    ) -> bool:
+        """Record a row; whether it is one of the run that is recorded."""
+        if self._silent or not self._is_recorded(source, run):
+            return False
         given = flat(row)
         at = self._clocks.setdefault(source, _Clock()).step(given, step, count)
         metrics = self._naming.canonical({key: value for key, value in given.items() if self._owns(source, key)})
         if not metrics:
-            return
+            return True
         if config is not None and source not in self._asked:
             self._asked.add(source)
             self.describe(source, config())
@@ -120,6 +117,18 @@ class Recording:
             if self._telling is not None:
                 self._telling.tell()
             self._halting.after_row(self._recorder)  # type: ignore[arg-type]  # it is open
+        return True
+
+    def _is_recorded(self, source: str, run: str) -> bool:
+        """Whether a logger's run is the one that is recorded: another begins one when this one has ended."""
+        if self._ended.get(source, run) != run:
+            self.close()
+            self._begin()
+        mine = self._runs.setdefault(source, run) == run
+        if not mine and source not in self._told:
+            self._told.add(source)
+            log.warning("rlprobe: %s has two runs at once in this process; the first alone is recorded", source)
+        return mine and not self._over
 
     @property
     def should_stop(self) -> bool:
@@ -143,9 +152,14 @@ class Recording:
         if self._recorder is not None:
             self._recorder.describe(config=self._configuration, settings=settings_in(self._configuration))
 
-    def finished(self, source: str, run: str) -> None:
+    def finished(self, source: str, run: str, config: Callable[[], Configuration] | None = None) -> None:
         """A logger's run ended."""
+        if self._runs.get(source, run) != run:
+            return
+        if config is not None:
+            self.describe(source, config())
         if self._recorder is None:
+            self._runs.pop(source, None)
             return
         self._ended[source] = run
         if self._telling is not None and self._telling.speaks_to(source):

@@ -265,6 +265,16 @@ def test_ratios_are_recorded_only_where_the_trainer_has_old_logprobs(sorter: Pat
     assert twice.steps[2]["staleness_max"] == 1
 
 
+def test_a_step_whose_completions_are_all_masked_has_no_infinite_number(sorter: Path, tmp_path: Path) -> None:
+    settings = {"mask_truncated_completions": True, "max_completion_length": 4, "num_iterations": 2}
+    recorder = recorded(build(sorter, tmp_path, max_steps=2, **settings), tmp_path)
+
+    assert {row["truncated"] for row in recorder.rows()} == {True}
+    for row in recorder.steps.values():
+        assert "kl_max" not in row
+        assert [name for name, value in row.items() if not math.isfinite(value) and "/" not in name] == []
+
+
 def test_an_evaluation_is_kept_apart_from_training(sorter: Path, tmp_path: Path) -> None:
     held_out = Dataset.from_dict({"prompt": questions(16, 99)})
     settings = {"eval_strategy": "steps", "eval_steps": 2, "per_device_eval_batch_size": 16, "logging_steps": 3}

@@ -59,7 +59,7 @@ def loss_metrics(record: StepRecord, *, whole_sequences: bool) -> dict[str, floa
             if ours in columns:
                 out[name] = float(columns[ours].sum() / total)
     out |= _by_sign(columns, advantage)
-    if "kl_max" in columns:
+    if "kl_max" in columns and total > 0:  # of no token there is no largest
         out["kl_max"] = float(columns["kl_max"].max())
         out |= _positions(columns)
     if "ratio" in columns and total > 0:

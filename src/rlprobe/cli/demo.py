@@ -25,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Train, record, diagnose; or list what can be trained."""
     from rlprobe.lab import train
+    from rlprobe.reports.format import plain
 
     known = _known()
     if args.list:
@@ -35,7 +36,8 @@ def run(args: argparse.Namespace) -> int:
     if args.steps < 1 or args.seed < 0:
         raise Failure(f"demo: expected --steps from 1 and --seed from 0, got {args.steps} and {args.seed}.")
     target = _target(args.out, args.fault)
-    print(f"Training {args.fault} for {args.steps} steps, recorded in {target}", file=sys.stderr, flush=True)
+    told = f"Training {args.fault} for {args.steps} steps, recorded in {plain(target)}"
+    print(told, file=sys.stderr, flush=True)
     train(args.fault, target, steps=args.steps, seed=args.seed)
     _diagnose(target)
     return 0

@@ -23,9 +23,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the page and say what is in it."""
+    from rlprobe.cli import screen
     from rlprobe.doctor import configuration
     from rlprobe.doctor.engine import diagnose
-    from rlprobe.reports.format import quantity
+    from rlprobe.reports.format import plain, quantity
     from rlprobe.reports.html import library, page
     from rlprobe.reports.html.gather import gather
 
@@ -40,7 +41,8 @@ def run(args: argparse.Namespace) -> int:
     diagnosis = diagnose(opened, configuration=chosen, until=args.until)
     text = page.render(gather(opened, diagnosis, configuration=chosen), charts).encode("utf-8", "replace")
     _write(target, text)
-    print(f"{target}: {diagnosis.verdict}, {quantity(len(text), 'bytes')}. {diagnosis.sentence}")
+    told = f"{target}: {diagnosis.verdict}, {quantity(len(text), 'bytes')}. {diagnosis.sentence}"
+    screen.write(f"{plain(told)}\n")
     return 0
 
 

@@ -37,13 +37,16 @@ def selftest() -> int:
 
 def keep(pipeline: object, path: str) -> int:
     """Write what every branch gives."""
+    from rlprobe.cli import screen
+    from rlprobe.reports.format import argument, plain
     from rlprobe.verifier import snapshot
     from rlprobe.verifier.engine import as_pipeline
 
     with redirect_stdout(sys.stderr):
         taken = snapshot.take(as_pipeline(pipeline))
     Path(path).write_text(snapshot.text(taken), encoding="utf-8")
-    print(f"{len(taken)} answers kept in {path}. After a change: rlprobe verify ... --against {path}")
+    told = f"{len(taken)} answers kept in {path}. After a change: rlprobe verify ... --against {argument(path)}"
+    screen.write(f"{plain(told)}\n")
     return 0
 
 

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from rlprobe.forensics.measures import Vocabulary, kind_of
 from rlprobe.forensics.query import Found, fetch
+from rlprobe.recording.damage import open_for_arrow
 from rlprobe.recording.files import replace_file
 from rlprobe.recording.sample_blocks import SampleBlock
 from rlprobe.recording.sample_columns import arrow_column, clean_column
@@ -72,7 +73,10 @@ def write_parquet(
     kinds = {name: _kind(name, blocks, words) for name in names}
 
     def write(temporary: Path) -> None:
-        with pq.ParquetWriter(temporary, _table((), kinds).schema, compression="zstd") as writer:
+        with (
+            open_for_arrow(temporary) as out,
+            pq.ParquetWriter(out, _table((), kinds).schema, compression="zstd") as writer,
+        ):
             while batch := list(islice(rows, BATCH)):
                 writer.write_table(_table(batch, kinds))
 

@@ -141,4 +141,4 @@ def _runs(path: Path) -> dict[str, RunMemory]:
 
 
 def _key(source: str) -> str:
-    return os.path.abspath(source)
+    return os.path.abspath(source).encode("utf-8", "backslashreplace").decode()  # a name may hold what is no UTF-8

@@ -42,7 +42,29 @@ def open_parquet(path: Path) -> pq.ParquetFile:
         told = footer[place : place + len(_UNSEALED)]
         if told != _checksum(footer, place):
             raise ValueError(f"{path.name}: the checksum of its footer does not fit")
-    return pq.ParquetFile(path, page_checksum_verification=True)
+    return pq.ParquetFile(_spoken(path), page_checksum_verification=True)
+
+
+def metadata_of_file(path: Path) -> pq.FileMetaData:
+    """A parquet file's metadata."""
+    return pq.ParquetFile(_spoken(path)).metadata
+
+
+def _spoken(path: Path) -> Path | pa.BufferReader:
+    """A path as it is, or the file's content where Arrow, which takes UTF-8 alone, cannot say its name."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return pa.BufferReader(path.read_bytes())
+    return path
+
+
+def open_for_arrow(path: Path) -> pa.NativeFile:
+    """A new file for Arrow to write, whatever its name."""
+    try:
+        return pa.OSFile(str(path), "wb")
+    except UnicodeEncodeError:
+        return pa.PythonFile(path.open("wb"), mode="w")
 
 
 def seal(path: Path) -> None:

@@ -16,7 +16,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rlprobe.recording.columns import NO_ROWS, Rows, rows_of, table_of
-from rlprobe.recording.damage import DAMAGE, covers_metadata, open_parquet, parse_covers, refused, seal, set_aside
+from rlprobe.recording.damage import (
+    DAMAGE,
+    covers_metadata,
+    metadata_of_file,
+    open_for_arrow,
+    open_parquet,
+    parse_covers,
+    refused,
+    seal,
+    set_aside,
+)
 from rlprobe.recording.files import replace_file
 from rlprobe.recording.frames import END, NOTHING, Position
 from rlprobe.recording.layout import RESERVED, SEGMENT, SEQUENCE, STEP
@@ -123,7 +133,7 @@ def write_steps(
 
     def write(temporary: Path) -> None:
         damages: list[Exception] = []
-        with pa.OSFile(str(temporary), "wb") as out, _writer(out, schema) as writer:
+        with open_for_arrow(temporary) as out, _writer(out, schema) as writer:
             if kept is not None:
                 _copy_groups(path, out)
             held = NO_ROWS
@@ -185,7 +195,7 @@ def _list_groups(path: Path, schema: pa.Schema, before: pq.FileMetaData) -> None
     pq.ParquetWriter(empty, schema).close()
     whole = pq.ParquetFile(empty).metadata
     whole.append_row_groups(before)
-    whole.append_row_groups(pq.ParquetFile(path).metadata)
+    whole.append_row_groups(metadata_of_file(path))
     whole.write_metadata_file(footer)
     with path.open("r+b") as file:
         file.truncate(file.seek(_footer_at(file)))

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rlprobe.recording.damage import DAMAGE, covers_metadata, open_parquet, parse_covers, refused, seal
+from rlprobe.recording.damage import DAMAGE, covers_metadata, open_for_arrow, open_parquet, parse_covers, refused, seal
 from rlprobe.recording.files import make_directory, replace_file
 from rlprobe.recording.frames import END, NOTHING, JournalFile, Position, read_journals, remove_journals
 from rlprobe.recording.journal import SampleFrame
@@ -155,15 +155,18 @@ def write_columns(path: Path, columns: Columns, covers: Position) -> None:
     table = pa.Table.from_arrays([array for _, array in built], schema=schema)
 
     def write(temporary: Path) -> None:
-        with pq.ParquetWriter(
-            temporary,
-            schema,
-            compression="zstd",
-            compression_level=1,
-            use_dictionary=False,
-            write_statistics=[STEP],
-            write_page_checksum=True,
-        ) as writer:
+        with (
+            open_for_arrow(temporary) as out,
+            pq.ParquetWriter(
+                out,
+                schema,
+                compression="zstd",
+                compression_level=1,
+                use_dictionary=False,
+                write_statistics=[STEP],
+                write_page_checksum=True,
+            ) as writer,
+        ):
             writer.write_table(table, row_group_size=max(1, table.num_rows))
         seal(temporary)
 

@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--run", dest="run_dir", metavar="DIR", help="where to record (default: runs/PROGRAM-TIME)")
     told = "write findings back into wandb, tensorboard or trackio (repeatable)"
     parser.add_argument("--tell", action="append", default=[], metavar="LOGGER", help=told)
-    halts = "watch beside training, and stop it where the policy says so (docs/watching.md)"
+    halts = "watch beside training, and stop it where the policy says so, the usual one or DOCTOR.TOML's"
     parser.add_argument("--halt", nargs="?", const=True, default=False, metavar="DOCTOR.TOML", help=halts)
     parser.add_argument("--program", type=_words, help=argparse.SUPPRESS)  # the words after `--`, as a list in JSON
 

@@ -3,8 +3,8 @@
     python -m bench.trl.processes [KIND ...]
 
 Needs the trl extra. torchrun starts the processes: `accelerate launch` does the same, but on a CPU only with MPI. A
-kind is a trainer's, with +fsdp, +zero1 or +zero2 behind it where the processes share weights or gradients
-(tests/integrations/cpu_sharding.py); the last two where DeepSpeed is importable. PPO is trained in an environment with
+kind is a trainer's, with +fsdp or +zero1 to +zero3 behind it where the processes share weights or gradients
+(tests/integrations/cpu_sharding.py); those where DeepSpeed is importable. PPO is trained in an environment with
 trl 1.12, which `python -m bench.trl.versions 1.12.0` makes.
 """
 
@@ -23,7 +23,7 @@ from tests.integrations.tiny_model import taught
 from bench.trl.versions import python_of
 from rlprobe import open_run
 
-KINDS = ("grpo", "rloo", "dpo", "online_dpo", "ppo", "grpo+fsdp", "grpo+zero1", "grpo+zero2")
+KINDS = ("grpo", "rloo", "dpo", "online_dpo", "ppo", "grpo+fsdp", "grpo+zero1", "grpo+zero2", "grpo+zero3")
 STEPS, LONG = 3, 200  # steps of a run; of one that is halted
 PATIENCE = 300  # seconds after which processes that wait for each other are ended
 _HOME = Path(tempfile.gettempdir()) / "rlprobe-bench"

@@ -1,6 +1,8 @@
 """Tool calls in a real tool loop of TRL, and images: what of them is kept."""
 
+import asyncio
 import string
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,33 @@ def multiply(a: int, b: int) -> int:
     return a * b
 
 
+async def later(a: int, b: int) -> int:
+    """Multiplies two integers, in its own time.
+
+    Args:
+        a: the first.
+        b: the second.
+
+    Returns:
+        the product.
+    """
+    await asyncio.sleep(0)
+    return a * b
+
+
+def broken(a: int, b: int) -> int:
+    """Multiplies two integers, if it could.
+
+    Args:
+        a: the first.
+        b: the second.
+
+    Returns:
+        nothing, ever.
+    """
+    raise RuntimeError("out of order")
+
+
 def counted(completions: list[list[dict[str, str]]], **_: object) -> list[float]:
     """The messages of a completion."""
     return [float(len(messages)) for messages in completions]
@@ -59,9 +88,15 @@ def printable() -> PreTrainedTokenizerFast:
     )
 
 
+@pytest.mark.parametrize(("tool", "said"), [(multiply, "12"), (later, "12"), (broken, "out of order")])
 def test_what_tools_answer_is_kept_apart_from_what_the_model_wrote(
-    tmp_path: Path, memory: type[MemoryRecorder], monkeypatch: pytest.MonkeyPatch
+    tool: Callable[[int, int], object],
+    said: str,
+    tmp_path: Path,
+    memory: type[MemoryRecorder],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    call = CALL.replace("multiply", tool.__name__)
     monkeypatch.setenv("RLPROBE_STRICT_HOOKS", "1")
     tokens = printable()
     torch.manual_seed(0)
@@ -83,10 +118,10 @@ def test_what_tools_answer_is_kept_apart_from_what_the_model_wrote(
         args=GRPOConfig(output_dir=str(tmp_path), **sizes_of, **quiet, logging_steps=1),
         reward_funcs=[counted],
         processing_class=tokens,
-        tools=[multiply],
+        tools=[tool],
         train_dataset=Dataset.from_dict({"prompt": [[{"role": "user", "content": "what is 3 times 4?"}]] * 8}),
     )
-    turns = iter((CALL, ANSWER))
+    turns = iter((call, ANSWER))
 
     def written(prompt_ids: list[list[int]], *_: object, **__: object) -> tuple[list[list[int]], None]:
         """What the model would write: a call, then the answer; the weights of the test know neither."""
@@ -99,14 +134,14 @@ def test_what_tools_answer_is_kept_apart_from_what_the_model_wrote(
         trainer.train()
 
     assert recorder.steps[1]["tool_calls_mean"] == 1
-    assert recorder.steps[1]["tool_failure_fraction"] == 0
+    assert recorder.steps[1]["tool_failure_fraction"] == (tool is broken)
     assert recorder.steps[1]["reward_text_mismatch_fraction"] == 0
     for row in recorder.rows():
         assert row["reward"] == 3
-        assert row["completion_tokens"] == len(tokens(CALL + ANSWER).input_ids) == len(row["token_logprobs"])
+        assert row["completion_tokens"] == len(tokens(call + ANSWER).input_ids) == len(row["token_logprobs"])
         assert row["tool_tokens"] == len(row["token_ids"]) - row["completion_tokens"] > 0
         assert '"tool_calls"' in str(row["completion_messages"])
-        assert "12" in str(row["completion"])
+        assert said in str(row["completion"])
         assert row["stop_reason"] == "eos"
     logged = trainer.state.log_history[0]["completions/mean_length"]
     assert recorder.steps[1]["completion_tokens_mean"] == logged == recorder.rows()[0]["completion_tokens"]

@@ -12,7 +12,7 @@ Made from the parsers: do not edit, run the tests with `RLPROBE_UPDATE_SNAPSHOTS
 | exit code | meaning |
 |---|---|
 | 0 | done; for `doctor`, `watch` and `verify`: nothing at or above `--fail-on` |
-| 1 | `doctor`, `watch`, `verify`: something at or above `--fail-on`; `validate`: the format is broken; `skill`: files kept |
+| 1 | `doctor`, `watch`, `verify`: something at or above `--fail-on`; `validate`: a broken format; `skill`: files kept |
 | 2 | wrong usage, or input that cannot be read: one line on stderr says what and what to do |
 | 3 | `doctor`, `watch`, `verify`: nothing could be checked (too short, no known metric, nothing handed over) |
 | 4 | an internal error; `RLPROBE_DEBUG=1` shows its traceback |

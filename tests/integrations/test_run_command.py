@@ -225,3 +225,38 @@ def test_modules_of_the_users_own_with_loggers_names_are_left_alone(tmp_path: Pa
     assert (done.returncode, done.stdout) == (0, told * len(modules))
     assert len(done.stderr.splitlines()) == 1
     assert last_words(done) == NOTHING
+
+
+FORKS = """
+import multiprocessing, threading
+from rlprobe.integrations.tap import tap
+
+def child():
+    second = SummaryWriter({folder!r} + "-child")
+    second.add_scalar("eval_score", 0.1, 0)
+    second.close()
+
+held, done = threading.Event(), threading.Event()
+def hold():
+    with tap()._lock:
+        held.set()
+        done.wait()
+threading.Thread(target=hold).start()
+held.wait()
+process = multiprocessing.get_context("fork").Process(target=child)
+process.start()
+process.join()
+done.set()
+writer.close()
+"""
+
+
+@needs_writer
+def test_a_forked_process_that_logs_has_a_recording_of_its_own_and_waits_for_no_thread(tmp_path: Path) -> None:
+    script = (LOGS_TWO + FORKS).format(folder=str(tmp_path / "tb"))
+    done = finished(tmp_path / "run", sys.executable, "-c", script)
+
+    assert (done.returncode, last_words(done)) == (0, ["run", "run-2"]), done.stderr
+    parent, child = open_run(tmp_path / "run"), open_run(tmp_path / "run-2")
+    assert (parent.column("loss").tolist(), child.column("eval_score").tolist()) == ([0.5, 0.5], [0.1])
+    assert (parent.manifest.state, child.manifest.state) == ("closed", "closed")

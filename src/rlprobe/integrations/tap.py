@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
-from weakref import WeakSet
+from weakref import WeakSet, ref
 
 from rlprobe.integrations.guard import HookGuard
 from rlprobe.integrations.import_hooks import forget, when_imported
@@ -64,6 +64,12 @@ def _checked(tell: Sequence[str]) -> tuple[str, ...]:
     return checked(tell)
 
 
+def _in_child(forked: "Tap | None") -> None:
+    """The thread that held the lock, if one did, is not in the child."""
+    if forked is not None:
+        forked._lock = threading.RLock()
+
+
 class Tap:
     """The wrapped loggers of this process, and the recording that they fill.
 
@@ -90,6 +96,9 @@ class Tap:
         ]
         for module, installer in self._installers:
             when_imported(module, installer)
+        if hasattr(os, "register_at_fork"):
+            own = ref(self)
+            os.register_at_fork(after_in_child=lambda: _in_child(own()))
 
     def take(
         self,

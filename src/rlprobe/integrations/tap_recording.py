@@ -3,6 +3,7 @@
 import atexit
 import json
 import logging
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -73,6 +74,7 @@ class Recording:
         self.made: list[Path] = []
         self._used: set[Path] = set()
         self._silent = False  # for good: this process does not record
+        self._pid = os.getpid()
         self._begin()
 
     def _begin(self) -> None:
@@ -101,6 +103,7 @@ class Recording:
         config: Callable[[], Configuration] | None,
     ) -> bool:
         """Record a row; whether it is one of the run that is recorded."""
+        self._leave_the_parents()
         if self._silent or not self._is_recorded(source, run):
             return False
         given = flat(row)
@@ -118,6 +121,12 @@ class Recording:
                 self._telling.tell()
             self._halting.after_row(self._recorder)  # type: ignore[arg-type]  # it is open
         return True
+
+    def _leave_the_parents(self) -> None:
+        """In a forked child: the parent goes on with its recording, and what is logged here is another process's."""
+        if self._pid != os.getpid():
+            self._pid, self.made = os.getpid(), []
+            self._begin()
 
     def _is_recorded(self, source: str, run: str) -> bool:
         """Whether a logger's run is the one that is recorded: another begins one when this one has ended."""
@@ -154,6 +163,7 @@ class Recording:
 
     def finished(self, source: str, run: str, config: Callable[[], Configuration] | None = None) -> None:
         """A logger's run ended."""
+        self._leave_the_parents()
         if self._runs.get(source, run) != run:
             return
         if config is not None:
@@ -201,6 +211,7 @@ class Recording:
             return False
         self._recorder = self._first_free()
         self.made.append(self._recorder.run_dir)
+        _close_in_a_worker(self._recorder)
         if self._tell or self._halt is not False:
             self._watch(self._recorder)
         log.info("rlprobe: recording into %s", self._recorder.run_dir)
@@ -244,6 +255,22 @@ class Recording:
             self._recorder.describe(
                 framework=facts[0] or None, algorithm=facts[1] or None, metadata=self._naming.metadata
             )
+
+
+def _close_in_a_worker(recorder: Recorder) -> None:
+    """Close at the end of a process that multiprocessing forked: it runs finalizers of its own, and no atexit."""
+    process, util = sys.modules.get("multiprocessing.process"), sys.modules.get("multiprocessing.util")
+    if process is None or util is None or process.parent_process() is None:
+        return
+
+    def close() -> None:
+        error = sys.exc_info()[1]
+        if error is not None and not isinstance(error, SystemExit):
+            lifelines.tell_crash(error, "main")
+            recorder.mark_crashed()
+        recorder.close()
+
+    util.Finalize(None, close, exitpriority=0)
 
 
 def _made_by_another_program(run_dir: Path) -> bool:

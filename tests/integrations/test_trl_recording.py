@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -207,6 +208,18 @@ def test_asynchronous_functions_and_callable_objects_are_watched_too(sorter: Pat
         assert row["reward/slowly"] == len(str(row["completion"]))
         assert row["reward_text/slowly"] is None
         assert row["extra/verdict"] == "fine"
+
+
+def test_two_functions_of_one_name_are_two_parts_of_the_reward(sorter: Path, tmp_path: Path) -> None:
+    both = tuple(partial(constant_of, value) for value in (1.0, 2.0))
+    recorder = recorded(build(sorter, tmp_path, Case(rewards=both), max_steps=1), tmp_path)
+
+    for row in recorder.rows():
+        assert (row["reward/constant_of"], row["reward/constant_of#2"], row["reward"]) == (1.0, 2.0, 3.0)
+
+
+def constant_of(value: float, completions: list[str], **_: object) -> list[float]:
+    return [value for _ in completions]
 
 
 def of_messages(completions: list[list[dict[str, str]]], **_: object) -> list[float]:

@@ -259,13 +259,20 @@ def rules_of(trainer: Trainer) -> Rules:
     weights: FloatArray = trainer.reward_weights.detach().float().cpu().double().numpy()
     limits = getattr(trainer, "reward_clip_range", None)
     return Rules(
-        names=tuple(str(name) for name in getattr(trainer, "reward_func_names", ())),
+        names=distinct([str(name) for name in getattr(trainer, "reward_func_names", ())]),
         weights=weights,
         eos=frozenset(int(i) for i in getattr(trainer, "eos_token_ids", None) or ()),
         pad=getattr(tokenizer, "pad_token_id", None),
         max_tokens=int(getattr(trainer, "max_completion_length", 0) or 0),
         normalize_each=getattr(trainer, "multi_objective_aggregation", "") == "normalize_then_sum",
         reward_range=(float(limits[0]), float(limits[1])) if limits else None,
+    )
+
+
+def distinct(names: Sequence[str]) -> tuple[str, ...]:
+    """The names, the second of a kind with #2 behind it: two lambdas are two functions."""
+    return tuple(
+        name if (nth := names[: place + 1].count(name)) == 1 else f"{name}#{nth}" for place, name in enumerate(names)
     )
 
 

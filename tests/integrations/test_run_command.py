@@ -132,6 +132,9 @@ def test_a_python_without_rlprobe_trains_on_and_says_so(tmp_path: Path) -> None:
         (["run", "--run", "x", "true"], "expected `--` before the command: rlprobe run -- true ..."),
         (["run", "--run", __file__, "--", "true"], "expected a directory, got a file. Name another directory."),
         (["run", "--run", "x" * 300, "--", "true"], "File name too long. Name another directory."),
+        (["run", "--halt", "python", "x.py"], "expected `--` before the command: rlprobe run -- python ..."),
+        (["run", "--halt", "no-such.toml", "--", "true"], "no-such.toml: expected a readable file, got No such file"),
+        (["run", "--halt", __file__, "--", "true"], "expected TOML, got"),
         (["run", "--", "no-such-program-here"], "expected a program that can be started, got 'no-such-program-here'"),
     ],
 )

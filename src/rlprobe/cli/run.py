@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 
+from rlprobe.cli import policy
 from rlprobe.cli.failure import Failure
 
 SUMMARY = "Start a training program and record what it hands to its loggers, unchanged."
@@ -50,9 +51,10 @@ def run(args: argparse.Namespace) -> int:
         raise Failure(f"run: {error}") from error
     if shutil.which(args.program[0]) is None:
         raise Failure(f"run: expected a program that can be started, got {args.program[0][:80]!r}. Check its name.")
-    run_dir = (
-        Path(args.run_dir) if args.run_dir else tap_places.default_run_dir(tap_places.script_of(list(args.program)))
-    )
+    if isinstance(args.halt, str):
+        policy.check("run: --halt", args.halt)
+    named = tap_places.script_of(list(args.program))
+    run_dir = Path(args.run_dir) if args.run_dir else tap_places.default_run_dir(named)
     if refused := tap_places.refused(run_dir):
         raise Failure(f"run: --run {str(run_dir)[:80]!r}: {refused}. Name another directory.")
     variables = tap_places.environment_for(run_dir, list(tell), args.halt)
@@ -63,7 +65,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _first_argument(words: list[str]) -> str | None:
     """The first word that is no option of ours and no value of one."""
-    values = {at + 1 for at, word in enumerate(words) if word in ("--run", "--tell", "--halt")}
+    values = {at + 1 for at, word in enumerate(words) if word in ("--run", "--tell")}
+    values |= {at for at, word in enumerate(words) if words[at - 1 : at] == ["--halt"] and word.endswith(".toml")}
     return next((word for at, word in enumerate(words) if at not in values and not word.startswith("-")), None)
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from rlprobe.integrations.trl import attach
+
 
 class MemoryRecorder:
     """Steps merge by key, the last value wins; samples and events are kept in order."""
@@ -49,3 +51,12 @@ class MemoryRecorder:
     def kinds(self) -> list[str]:
         """The kinds of the events."""
         return [kind for kind, _, _ in self.events]
+
+
+def recorded(trainer: object, tmp_path: Path, *, capture: str = "default", resume: str | None = None) -> MemoryRecorder:
+    """Train and hand back what was recorded."""
+    with attach(trainer, tmp_path / "run", capture=capture) as probe:
+        recorder = probe.recorder
+        trainer.train(resume_from_checkpoint=resume)
+    assert isinstance(recorder, MemoryRecorder)
+    return recorder

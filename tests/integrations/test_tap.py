@@ -50,6 +50,18 @@ def test_what_a_writer_is_handed_is_recorded_and_written_all_the_same(tmp_path: 
     assert written.column("entropy_mean").tolist() == pytest.approx([1.0, 0.9, 0.8])
 
 
+def test_one_tag_of_writers_into_several_folders_is_several_metrics(tmp_path: Path, tapped: Tap) -> None:
+    writers = {name: writer_into(tmp_path / "tb" / name) for name in ("train", "validation", "train/slow")}
+    for step in range(2):
+        for number, writer in enumerate(writers.values()):
+            writer.add_scalar("loss", number + step / 10, step)
+    tapped.close()
+
+    run = open_run(tmp_path / "run")
+    found = {name: run.column(name).tolist() for name in run.metrics if name != "wall_time"}
+    assert found == {"loss": [0, 0.1], "validation/loss": [1, 1.1], "slow/loss": [2, 2.1]}
+
+
 def test_closing_gives_the_loggers_their_methods_back(tmp_path: Path) -> None:
     from tensorboardX import SummaryWriter
 

@@ -109,6 +109,7 @@ class Tap:
         count: object = None,
         run: str = "",
         config: Callable[[], Mapping[str, object]] | None = None,
+        folder: str = "",
     ) -> bool:
         """Record a row that a logger was handed.
 
@@ -119,12 +120,13 @@ class Tap:
             count: the logger's own count of rows, for callers that name none.
             run: the logger's name of the run; another one after `finished` begins another recording.
             config: gives the configuration of the run; called once.
+            folder: where the logger writes the row: one key of two folders is two metrics.
 
         Returns:
             Whether the row's run is the one that is recorded: of two at once it is the first.
         """
         with self._lock:
-            return self._recording.take(source, row, step=step, count=count, run=run, config=config)
+            return self._recording.take(source, row, step=step, count=count, run=run, config=config, folder=folder)
 
     def take_samples(
         self, source: str, step: object, rows: Sequence[Mapping[str, object]], *, count: object = None

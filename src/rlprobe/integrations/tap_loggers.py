@@ -113,7 +113,12 @@ def _take_of(tap: "Tap", source: str, run: _Run, row: object, step: object, coun
 
 
 def summary_writer(tap: "Tap", wraps: Wraps, module: object) -> None:
-    """TensorBoard: the SummaryWriter of torch and of tensorboardX."""
+    """TensorBoard: the SummaryWriter of torch and of tensorboardX. A tag of two folders is two curves, here too."""
+
+    def take(writer: object, row: Row, step: object) -> None:
+        tap.writers.add(writer)
+        folder = getattr(writer, "log_dir", None) or getattr(writer, "logdir", None)
+        tap.take("tensorboard", row, step=step, folder=str(folder or ""))
 
     def add_scalar(
         writer: object,
@@ -123,8 +128,7 @@ def summary_writer(tap: "Tap", wraps: Wraps, module: object) -> None:
         *_: object,
         **__: object,
     ) -> None:
-        tap.writers.add(writer)
-        tap.take("tensorboard", {str(tag): scalar_value}, step=global_step)
+        take(writer, {str(tag): scalar_value}, global_step)
 
     def add_scalars(
         writer: object,
@@ -134,10 +138,9 @@ def summary_writer(tap: "Tap", wraps: Wraps, module: object) -> None:
         *_: object,
         **named: object,
     ) -> None:
-        tap.writers.add(writer)
         row = named.get("tag_scalar_dict", scalars)
         if isinstance(row, Mapping):
-            tap.take("tensorboard", {f"{main_tag}/{tag}": value for tag, value in row.items()}, step=global_step)
+            take(writer, {f"{main_tag}/{tag}": value for tag, value in row.items()}, global_step)
 
     def add_hparams(writer: object, hparam_dict: object = None, *_: object, **__: object) -> None:
         tap.describe("tensorboard", as_dict(hparam_dict))

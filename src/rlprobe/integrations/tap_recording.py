@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from rlprobe.integrations.beside import Guardian
-from rlprobe.integrations.naming import Naming, bare, flat, own_step, settings_in
+from rlprobe.integrations.naming import Naming, bare, flat, settings_in
+from rlprobe.integrations.tap_clock import Clock
 from rlprobe.integrations.tap_halting import Halting
 from rlprobe.integrations.tap_places import First, sibling_names
 from rlprobe.integrations.telling import Telling, Writers
@@ -23,37 +24,6 @@ log = logging.getLogger("rlprobe")
 _MAX_OWNED = 8192  # keys whose owner is remembered
 Configuration = Mapping[str, object]
 Halt = bool | str | Path  # a path names the doctor.toml with the policy
-
-
-class _Clock:
-    """The step of one logger's rows.
-
-    A step that the caller names is the row's, and the logger counts on from it. Where rows carry one of the trainer's,
-    the logger's own count says nothing, and a row without one belongs to the step before it.
-    """
-
-    def __init__(self) -> None:
-        self._last: int | None = None
-        self._carried = False  # the last step came with its row
-
-    def step(self, row: Mapping[str, object], named: object, count: object) -> int:
-        step = _whole(named)
-        if step is None and (own := own_step(row)) is not None:
-            self._last, self._carried = own, True
-            return own
-        if step is None and not self._carried:
-            step = _whole(count)
-        if step is not None:
-            self._last, self._carried = step, False
-        return self._last or 0
-
-
-def _whole(step: object) -> int | None:
-    """A step, also as a number of numpy or torch; None for what is none."""
-    try:
-        return None if step is None or isinstance(step, str | bytes) else int(step)  # type: ignore[call-overload]  # whatever has __int__
-    except Exception:  # a foreign object's own code ran; the logger has told of it
-        return None
 
 
 class Recording:
@@ -82,8 +52,9 @@ class Recording:
         self._halting = Halting(self._run_dir, interrupt=self._halt is not False)
         self._telling: Telling | None = None
         self._naming = Naming()
-        self._clocks: dict[str, _Clock] = {}
+        self._clocks: dict[str, Clock] = {}
         self._owners: dict[str, str] = {}
+        self._folders: dict[str, str] = {}  # key -> the folder that first brought it
         self._configuration: dict[str, object] = {}
         self._asked: set[str] = set()  # loggers whose configuration is known
         self._runs: dict[str, str] = {}  # logger -> the run of it that is recorded
@@ -101,13 +72,16 @@ class Recording:
         count: object,
         run: str,
         config: Callable[[], Configuration] | None,
+        folder: str = "",
     ) -> bool:
         """Record a row; whether it is one of the run that is recorded."""
         self._leave_the_parents()
         if self._silent or not self._is_recorded(source, run):
             return False
         given = flat(row)
-        at = self._clocks.setdefault(source, _Clock()).step(given, step, count)
+        if folder:
+            given = {self._apart(key, folder): value for key, value in given.items()}
+        at = self._clocks.setdefault(source, Clock()).step(given, step, count)
         metrics = self._naming.canonical({key: value for key, value in given.items() if self._owns(source, key)})
         if not metrics:
             return True
@@ -151,7 +125,7 @@ class Recording:
     def take_samples(self, source: str, step: object, rows: Sequence[Mapping[str, object]], *, count: object) -> None:
         """Record samples at the step that the logger's rows are at."""
         if rows and not self._silent and not self._over and self._open():
-            at = self._clocks.setdefault(source, _Clock()).step({}, step, count)
+            at = self._clocks.setdefault(source, Clock()).step({}, step, count)
             self._recorder.log_samples(at, rows)  # type: ignore[union-attr]  # it is open
 
     def describe(self, source: str, configuration: Configuration) -> None:
@@ -191,6 +165,16 @@ class Recording:
         """Keep the failure of a hook."""
         if self._recorder is not None:
             self._recorder.log_event("bad_hook", hook=hook, error=kind, message=message, traceback=frames)
+
+    def _apart(self, key: str, folder: str) -> str:
+        """The key; behind the name of its folder where another folder brought it first."""
+        first = self._folders.get(key, folder)
+        if len(self._folders) < _MAX_OWNED:
+            self._folders.setdefault(key, first)
+        if first == folder:
+            return key
+        between = os.path.relpath(folder, first).replace(f"..{os.sep}", "")
+        return f"{os.path.basename(folder) if between == '..' else between}/{key}"
 
     def _owns(self, source: str, key: str) -> bool:
         """Whether this logger is the first that brought the key."""

@@ -63,8 +63,8 @@ def run(args: argparse.Namespace) -> int:
     elif args.json:
         screen.write(json.document(diff_json.document(found, findings)))
     else:
-        wide, color = screen.width(), screen.color()
-        screen.write(diff_page.render(found, findings, width=wide, color=color, verbose=args.verbose))
+        width, color = screen.width(), screen.color()
+        screen.write(diff_page.render(found, findings, width=width, color=color, verbose=args.verbose))
     return 0
 
 
@@ -72,8 +72,7 @@ def _sides(args: argparse.Namespace) -> tuple[list[str], list[str]]:
     if args.against:
         return args.a, args.against
     if len(args.a) != 2:
-        got = "one source" if len(args.a) == 1 else f"{len(args.a)} sources"
-        raise Failure(f"diff: expected two sources, or several with `--` between the sides, got {got}.")
+        raise Failure(f"diff: expected two sources, or several with `--` between the sides, got {len(args.a)}.")
     return [args.a[0]], [args.a[1]]
 
 

@@ -155,6 +155,22 @@ def is_grouped(subject: Subject, advantages: Advantages) -> bool:
     return bool(np.abs(means).max() < 1e-3 * max(float(np.abs(found).max()), 1e-12))
 
 
+def on_last_tokens(rewards: FloatArray, lengths: list[int], width: int) -> dict[str, object]:
+    """Outcome rewards as token-level ones: each on the last valid token of its completion.
+
+    Args:
+        rewards: (samples,).
+        lengths: (samples,) tokens of each completion, 1 to `width`.
+        width: tokens of the batch, padding included.
+
+    Returns:
+        `rewards` of (samples, width), and the `mask` of valid tokens.
+    """
+    token_level = np.zeros((len(rewards), width))
+    token_level[np.arange(len(rewards)), np.array(lengths) - 1] = rewards
+    return {"rewards": token_level, "mask": inputs.mask(lengths, width)}
+
+
 def relative(found: FloatArray, expected: FloatArray) -> float:
     """Largest difference, relative to the largest expected number; infinite where one of them is not finite."""
     if not (np.isfinite(found).all() and np.isfinite(expected).all()):

@@ -1,9 +1,7 @@
 """Padding behind a completion changes none of its token-level advantages."""
 
-import numpy as np
-
 from rlprobe.verifier import inputs
-from rlprobe.verifier.measure.advantages import relative, sample, steady
+from rlprobe.verifier.measure.advantages import on_last_tokens, relative, sample, steady
 from rlprobe.verifier.outcome import Check, Outcome, failed, not_applicable, passed
 from rlprobe.verifier.subject import Subject, shown
 
@@ -30,9 +28,7 @@ def run(subject: Subject) -> Outcome:
     lengths = [1 + (3 * index) % TOKENS for index in range(len(rewards))]
     given, found = {}, {}
     for width in (TOKENS, TOKENS + FURTHER):
-        token_level = np.zeros((len(rewards), width))
-        token_level[np.arange(len(rewards)), np.array(lengths) - 1] = rewards
-        given[width] = advantages.arguments(rewards) | {"rewards": token_level, "mask": inputs.mask(lengths, width)}
+        given[width] = advantages.arguments(rewards) | on_last_tokens(rewards, lengths, width)
         found[width] = advantages.function(**given[width])
     narrow, wide = found[TOKENS], found[TOKENS + FURTHER]
     if narrow.ndim != 2:

@@ -1,9 +1,6 @@
 """An outcome reward counts in full wherever the completion ends, so that short and long ones compare by it alone."""
 
-import numpy as np
-
-from rlprobe.verifier import inputs
-from rlprobe.verifier.measure.advantages import is_grouped, relative, sample, steady
+from rlprobe.verifier.measure.advantages import is_grouped, on_last_tokens, relative, sample, steady
 from rlprobe.verifier.outcome import Check, Outcome, failed, not_applicable, passed
 from rlprobe.verifier.subject import Subject, shown
 
@@ -30,10 +27,7 @@ def run(subject: Subject) -> Outcome:
         return not_applicable("token-level estimators without groups weigh every token")
     rewards = sample(subject, CHECK.id, advantages)
     lengths = [1 + (3 * index) % TOKENS for index in range(len(rewards))]
-    values = advantages.arguments(rewards)
-    token_level = np.zeros((len(rewards), TOKENS))
-    token_level[np.arange(len(rewards)), np.array(lengths) - 1] = rewards
-    values.update(rewards=token_level, mask=inputs.mask(lengths, TOKENS))
+    values = advantages.arguments(rewards) | on_last_tokens(rewards, lengths, TOKENS)
     found = advantages.function(**values)[:, 0]
     wanted = advantages(rewards)
     if relative(found, wanted) > TOLERANCE:

@@ -123,7 +123,7 @@ def test_two_dashes_stand_between_the_sides(tmp_path, capsys):
     ("words", "told"),
     [
         (["a.jsonl"], "expected two sources, or several with `--` between the sides, got 1"),
-        (["a.jsonl", "a.jsonl", "a.jsonl"], "got 3 sources"),
+        (["a.jsonl", "a.jsonl", "a.jsonl"], "got 3"),
         (["a.jsonl", "nowhere"], "nowhere: expected a recording or a log, got nothing"),
         (["a.jsonl", "a.jsonl", "--align", "tokens"], "expected tokens_total, or completion_tokens_mean"),
     ],

@@ -112,6 +112,18 @@ def test_another_run_of_a_logger_is_another_recording(tmp_path: Path, tapped: Ta
     assert open_run(tmp_path / "run-2").column("loss").tolist() == [2.0]
 
 
+def test_what_is_known_of_a_run_before_its_first_number_is_that_runs(tmp_path: Path, tapped: Tap) -> None:
+    for name in ("first", "second"):
+        tapped.describe("mlflow", {"name": name}, name)
+        tapped.take("mlflow", {"loss": 1.0}, step=1, run=name)
+        tapped.describe("mlflow", {"name": "nested"}, "beside")
+        tapped.finished("mlflow", name)
+    tapped.close()
+
+    configurations = [open_run(tmp_path / folder).manifest.configuration for folder in ("run", "run-2")]
+    assert configurations == [{"name": "first"}, {"name": "second"}]
+
+
 def test_of_two_runs_at_once_the_first_is_recorded(
     tmp_path: Path, tapped: Tap, caplog: pytest.LogCaptureFixture
 ) -> None:

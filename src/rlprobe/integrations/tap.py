@@ -135,10 +135,10 @@ class Tap:
         with self._lock:
             self._recording.take_samples(source, step, rows, count=count)
 
-    def describe(self, source: str, configuration: Mapping[str, object]) -> None:
-        """Add to the run's configuration."""
+    def describe(self, source: str, configuration: Mapping[str, object], run: str = "") -> None:
+        """Add to the run's configuration; `run` is the logger's name of it."""
         with self._lock:
-            self._recording.describe(source, configuration)
+            self._recording.describe(source, configuration, run)
 
     def finished(self, source: str, run: str = "", config: Callable[[], Mapping[str, object]] | None = None) -> None:
         """A logger's run ended: what was told to be told is told, since the logger will not take it afterwards.

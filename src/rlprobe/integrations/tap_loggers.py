@@ -192,10 +192,10 @@ def mlflow(tap: "Tap", wraps: Wraps, module: object) -> None:
         for each in metrics if isinstance(metrics, Sequence) else ():  # an iterator is the client's to use up
             one(each.key, each.value, each.step, run_id)
         if told := {each.key: each.value for each in (params if isinstance(params, Sequence) else ())}:
-            tap.describe("mlflow", told)
+            tap.describe("mlflow", told, run_id)
 
     def log_param(client: object, run_id: str, key: str, value: object, **_: object) -> None:
-        tap.describe("mlflow", {key: value})
+        tap.describe("mlflow", {key: value}, run_id)
 
     def set_terminated(client: object, run_id: str, *_: object, **__: object) -> None:
         tap.finished("mlflow", run_id)

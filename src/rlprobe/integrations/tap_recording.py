@@ -96,6 +96,12 @@ class Recording:
             self._halting.after_row(self._recorder)  # type: ignore[arg-type]  # it is open
         return True
 
+    def _begin_another(self, source: str, run: str) -> None:
+        """Another run of a logger, after the recorded one has ended, is another recording."""
+        if run and self._ended.get(source, run) != run:
+            self.close()
+            self._begin()
+
     def _leave_the_parents(self) -> None:
         """In a forked child: the parent goes on with its recording, and what is logged here is another process's."""
         if self._pid != os.getpid():
@@ -103,10 +109,8 @@ class Recording:
             self._begin()
 
     def _is_recorded(self, source: str, run: str) -> bool:
-        """Whether a logger's run is the one that is recorded: another begins one when this one has ended."""
-        if self._ended.get(source, run) != run:
-            self.close()
-            self._begin()
+        """Whether a logger's run is the one that is recorded."""
+        self._begin_another(source, run)
         mine = self._runs.setdefault(source, run) == run
         if not mine and source not in self._told:
             self._told.add(source)
@@ -128,8 +132,11 @@ class Recording:
             at = self._clocks.setdefault(source, Clock()).step({}, step, count)
             self._recorder.log_samples(at, rows)  # type: ignore[union-attr]  # it is open
 
-    def describe(self, source: str, configuration: Configuration) -> None:
-        """Add to the configuration what a logger knows of it."""
+    def describe(self, source: str, configuration: Configuration, run: str = "") -> None:
+        """Add to the configuration what a logger knows of it; nothing of a run beside the one that is recorded."""
+        self._begin_another(source, run)
+        if run and self._runs.get(source, run) != run:
+            return
         self._asked.add(source)
         self._configuration.update(configuration)
         if self._recorder is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rlprobe import open_run
+from rlprobe import Recorder, open_run
 from rlprobe.integrations.tap import Tap
 
 needs_writer = pytest.mark.skipif(find_spec("tensorboardX") is None, reason="needs tensorboardX")
@@ -52,6 +52,19 @@ def test_a_loop_that_cannot_be_stopped_is_told_once_how_to_ask(
 def test_a_loop_that_asks_gets_the_answer_and_no_advice(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert tapped_loop(tmp_path / "run", asks=True) == [False, True, True, True]
     assert "cannot stop" not in caplog.text
+
+
+def test_a_halt_of_the_tap_where_a_recorder_records_already_says_that_it_does_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    opened = Tap(tmp_path / "run", halt=True)
+    with Recorder(tmp_path / "own"):
+        for step in range(2):
+            opened.take("loop", {"loss": 0.5}, step=step)
+    opened.close()
+
+    assert caplog.text.count("the tap's halt does nothing here: the recorder of this process has its own") == 1
+    assert not (tmp_path / "run").exists()
 
 
 @needs_writer

@@ -198,6 +198,8 @@ class Recording:
         if current_rank() != 0 or lifelines.live():
             reason = "another recorder of this process records already" if lifelines.live() else "this is not rank 0"
             log.info("rlprobe: the tap stays out: %s", reason)
+            if self._halt is not False and lifelines.live():
+                log.warning("rlprobe: the tap's halt does nothing here: the recorder of this process has its own")
             self._silent = True
             return False
         self._recorder = self._first_free()

@@ -15,9 +15,11 @@ pytest.importorskip("torch")
 import torch
 
 from rlprobe.integrations.guard import HookGuard
+from rlprobe.integrations.trl_callback import Halted, Stopper
 from rlprobe.integrations.trl_ppo import PpoWatch
 from rlprobe.integrations.trl_step import StepRecord
 from tests.integrations.agreement import differences
+from tests.integrations.memory_recorder import MemoryRecorder
 
 pytestmark = [pytest.mark.trl, pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
@@ -138,3 +140,22 @@ def test_a_loop_without_those_names_still_gives_what_it_logs(monkeypatch: pytest
 
     assert watch.metrics(watch.step, {})["value_loss"] == 0.5
     assert watch.samples(watch.step) == []
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_halt_leaves_the_loop_with_a_checkpoint_where_the_trainer_can_write_one(
+    processes: int, tmp_path: Path
+) -> None:
+    trainer, recorder = PPOTrainer(), MemoryRecorder(tmp_path)
+    trainer.accelerator.num_processes = processes
+    control = types.SimpleNamespace(should_save=False, should_training_stop=False)
+    stopper = Stopper(trainer, HookGuard(lambda *_: None))
+    stopper.after(recorder, 1, control)
+    assert not control.should_save
+
+    recorder.should_stop = True
+    if processes == 1:
+        stopper.after(recorder, 2, control)
+    assert control.should_save is (processes == 1)
+    with pytest.raises(Halted):  # in the next step, or at once: saving raises in several processes
+        stopper.after(recorder, 3, control)

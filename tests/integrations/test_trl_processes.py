@@ -10,11 +10,14 @@ import pytest
 
 pytest.importorskip("trl")
 import torch
+from accelerate.optimizer import AcceleratedOptimizer
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import DTensor, Replicate, Shard
 
 from rlprobe import open_run
 from rlprobe.integrations.trl_weights import bad_gradients, whole
+from tests.integrations.memory_recorder import MemoryRecorder, recorded
+from tests.integrations.trl_lab import build
 
 pytestmark = [pytest.mark.trl, pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
@@ -41,6 +44,26 @@ def test_a_rank_that_records_alone_waits_for_nobody_though_weights_are_sharded(s
     assert "grad_nonfinite_count" not in run.metrics  # a shard's would pass for all of it
     assert (run.column("weight_update_ratio") > 0).all()
     assert run.column("reference_drift").tolist() == [0, 0]
+
+
+def test_an_engine_that_updates_in_the_backward_pass_is_measured_over_the_step(
+    sorter: Path, tmp_path: Path, memory: type[MemoryRecorder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rlprobe.integrations.trl_session.parallelism", lambda _: "DEEPSPEED")
+    monkeypatch.setattr(AcceleratedOptimizer, "step", lambda *_: None)  # as accelerate's wrapper of DeepSpeed's
+    trainer = build(sorter, tmp_path, max_steps=3, lr_scheduler_type="linear", learning_rate=3e-4)
+    backward = trainer.accelerator.backward
+
+    def engine(loss: torch.Tensor, **options: object) -> None:
+        backward(loss, **options)
+        trainer.optimizer.optimizer.step()
+
+    trainer.accelerator.backward = engine
+    recorder = recorded(trainer, tmp_path)
+
+    assert all(row["weight_update_ratio"] > 0 for row in recorder.steps.values())
+    assert [row["learning_rate"] for row in recorder.steps.values()] == pytest.approx([3e-4, 2e-4, 1e-4])
+    assert not any("optimizer_seconds" in row for row in recorder.steps.values())
 
 
 def test_of_a_shard_nothing_is_told_and_no_other_process_is_asked(tmp_path: Path) -> None:

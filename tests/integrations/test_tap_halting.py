@@ -9,6 +9,7 @@ import pytest
 
 from rlprobe import Recorder, open_run
 from rlprobe.integrations.tap import Tap
+from rlprobe.integrations.tap_halting import Halting
 
 needs_writer = pytest.mark.skipif(find_spec("tensorboardX") is None, reason="needs tensorboardX")
 BREAKS = """
@@ -52,6 +53,23 @@ def test_a_loop_that_cannot_be_stopped_is_told_once_how_to_ask(
 def test_a_loop_that_asks_gets_the_answer_and_no_advice(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert tapped_loop(tmp_path / "run", asks=True) == [False, True, True, True]
     assert "cannot stop" not in caplog.text
+
+
+def test_a_rank_that_does_not_record_hears_of_this_sessions_stop_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stop of an earlier session would part it from the others, which wait for it then."""
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    stop, halting = tmp_path / "stop.json", Halting(tmp_path, interrupt=False)
+    stop.write_text('{"after_step": 98}')
+    before = [halting.after_step(None, step) for step in (51, 98)]
+    stop.unlink()  # rank 0 begins
+    between = halting.after_step(None, 99)
+    stop.write_text('{"after_step": 101}')
+
+    assert [*before, between] == [False, False, False]
+    assert [halting.after_step(None, step) for step in (100, 101)] == [False, True]
 
 
 def test_a_halt_of_the_tap_where_a_recorder_records_already_says_that_it_does_nothing(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rlprobe.recorder.ranks import current_rank, world_size
 from rlprobe.recorder.recorder import Recorder
+from rlprobe.recording.layout import STOP
 
 log = logging.getLogger("rlprobe")
 
@@ -34,6 +35,7 @@ class Halting:
         self._due = False  # it was told to stop
         self._passed_on = False
         self._listener: Recorder | None = None  # of a rank that does not record
+        self._stale: int | None = None  # when a stop that was meant for an earlier session was written
 
     def asked(self, recorder: Recorder | None) -> bool:
         """The answer to a loop that asks by itself."""
@@ -43,13 +45,24 @@ class Halting:
     def after_step(self, recorder: Recorder | None, step: int) -> bool:
         """Whether a trainer that asks in every process stops after this step."""
         if recorder is None and current_rank() != 0:
-            recorder = self._listener = self._listener or Recorder(self._run_dir)
+            recorder = self._listening()
         elsewhere = recorder is not None and recorder.run_dir != self._run_dir and world_size() > 1
         self._asks = not self._due and not elsewhere  # a loop that goes on does not listen; other ranks look elsewhere
         if recorder is None or not self._asks:
             return False
         self._due = recorder.should_stop_after(step)
         return self._due
+
+    def _listening(self) -> Recorder | None:
+        """What hears of rank 0's stop. Rank 0 records from its first row on: a stop that is there before, at the first
+        step, is an earlier session's, and lies there until rank 0 begins.
+        """
+        if self._listener is None:
+            self._listener, self._stale = Recorder(self._run_dir), _written(self._run_dir / STOP)
+        if self._stale is not None and _written(self._run_dir / STOP) == self._stale:
+            return None
+        self._stale = None
+        return self._listener
 
     def after_row(self, recorder: Recorder) -> None:
         """Pass the halt on to a loop that does not ask. Once."""
@@ -63,3 +76,11 @@ class Halting:
         number = signal.SIGINT if heard else signal.SIGTERM
         log.warning("rlprobe: the program is interrupted by %s, as --halt says", number.name)
         os.kill(os.getpid(), number)
+
+
+def _written(path: Path) -> int | None:
+    """When a file was last written, in nanoseconds; None where there is none."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return None

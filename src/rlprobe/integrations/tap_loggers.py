@@ -26,6 +26,14 @@ class _Run(Protocol):
     config: object
 
 
+class _Entry(Protocol):
+    """A metric of MLflow; a parameter has no step."""
+
+    key: str
+    value: object
+    step: int
+
+
 class _RowCount:
     """wandb's count of rows: a call without `commit` or with a step of its own adds to the row that is open."""
 
@@ -157,15 +165,6 @@ def summary_writer(tap: "Tap", wraps: Wraps, module: object) -> None:
 def mlflow(tap: "Tap", wraps: Wraps, module: object) -> None:
     """MLflow: the client, which mlflow.log_metrics and its like call. Its measurements of the machine are left out."""
 
-    class Metric(Protocol):
-        key: str
-        value: object
-        step: int
-
-    class Parameter(Protocol):
-        key: str
-        value: object
-
     def one(tag: str, value: object, step: int | None, run_id: str) -> None:
         if not tag.startswith("system/"):
             tap.take("mlflow", {tag: value}, step=step, run=run_id)
@@ -184,8 +183,8 @@ def mlflow(tap: "Tap", wraps: Wraps, module: object) -> None:
     def log_batch(
         client: object,
         run_id: str,
-        metrics: Sequence[Metric] = (),
-        params: Sequence[Parameter] = (),
+        metrics: Sequence[_Entry] = (),
+        params: Sequence[_Entry] = (),
         *_: object,
         **__: object,
     ) -> None:

@@ -157,6 +157,18 @@ def test_a_reference_that_follows_is_told_and_one_that_differs_by_a_constant_is_
     assert not _found(columns_run({"reference_drift": _flat(0.3), "kl_mean": _flat(0.4)}), "REFERENCE_MOVING")
 
 
+@pytest.mark.parametrize("pace", [1e-7, 1e-9, 1e-10])
+def test_a_policy_that_leaves_slowly_has_a_reference_that_stands_and_rounding_is_no_leaving(pace: float) -> None:
+    moves = {"weight_update_ratio": _flat(1e-6, 1e-7), "reference_drift": _flat(0.0)}
+    slow = pace * np.arange(ROWS) ** 2.0 * np.exp(course(0.0, 0.0, ROWS, noise=0.3))
+    rounding = np.abs(_flat(0.0, 2e-7)) + 1e-7
+
+    assert slow[21] < 1e-4
+    assert not _found(columns_run({**moves, "kl_mean": slow}), "REFERENCE_MOVING")
+    assert _alarms(columns_run({**moves, "kl_mean": rounding}), "REFERENCE_MOVING")
+    assert _alarms(columns_run({**moves, "kl_mean": _flat(0.0)}), "REFERENCE_MOVING")
+
+
 def test_a_coefficient_that_holds_kl_and_reward_in_place_dominates() -> None:
     held = {"kl_mean": _flat(0.002, 0.0002), "kl_coefficient": _flat(20.0)}
     assert _alarms(columns_run({**held, "reward_mean": FLAT_REWARD}), "KL_DOMINATES")

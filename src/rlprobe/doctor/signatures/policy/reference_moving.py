@@ -1,5 +1,7 @@
 """KL stays zero while the weights move: the reference follows the policy, and the penalty holds nothing."""
 
+import numpy as np
+
 from rlprobe.doctor.rows import Rows
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
 
@@ -14,8 +16,10 @@ SIGNATURE = Signature(
     minimum_rows=20,
     thresholds=(
         Threshold("drift", 1e-6, "relative change of the reference", "a frozen reference has exactly zero"),
-        Threshold("zero", 1e-6, "nats/token", "a policy that has been updated twenty times is further away than that"),
+        Threshold("zero", 1e-6, "nats/token", "a policy that was updated twenty times is further away, or on its way"),
         Threshold("rows", 20.0, "rows in a row", "a learning rate that warms up from zero keeps KL at zero for a few"),
+        Threshold("growth", 4.0, "times the lowest KL of five rows", "a policy twice as far away has left on its own"),
+        Threshold("rounding", 1e-8, "nats/token", "below it growth is noise of the log-probs"),
         Threshold("update", 1e-7, "relative weight change", "below it the policy itself stands still"),
     ),
     aliases=("REF_MOVING",),
@@ -38,7 +42,12 @@ def judge(rows: Rows) -> Judgement:
     # A reference that was another model from the start differs by a constant: only growth is movement.
     drifts = drift.fresh & (drift.values > rows.lowest("reference_drift") + rows.limit("drift"))
     moves = rows.mean("weight_update_ratio", 5) > rows.limit("update")
-    flat = kl.fresh & (abs(kl.values) <= rows.limit("zero")) & update.fresh & moves
+    # A slow policy is as near for long, but leaves steadily; one whose reference follows stays where it is.
+    distance = rows.mean("kl_mean", 5)
+    leaves = distance > np.maximum(
+        rows.limit("growth") * rows.carried_min("distance", distance), rows.limit("rounding")
+    )
+    flat = kl.fresh & (abs(kl.values) <= rows.limit("zero")) & ~leaves & update.fresh & moves
     since = rows.streak("flat", flat | drifts, kl.fresh | drift.fresh, gap=0)
     fires = (since >= 0) & (rows.index - since + 1 >= rows.limit("rows")) & (not meant)
     return Judgement(fires=fires, log_evidence=rows.exact(fires), since=since, facts={"kl": kl.values})

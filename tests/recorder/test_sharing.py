@@ -295,12 +295,12 @@ def test_a_worker_of_multiprocessing_ends_by_the_signal_that_its_pool_sends(tmp_
 # A thread that is ended between opening a file and holding it leaves the file to the garbage collector.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning", "ignore::ResourceWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("name", ["rlprobe-writer", "rlprobe-keeper"])
+@pytest.mark.parametrize("name", ["_thread", "_keeper"])
 def test_a_thread_of_the_recorder_that_something_ends_is_started_anew(tmp_path, name, monkeypatch):
     monkeypatch.setattr(worker, "_KEEP_EVERY", 0.01)
     recorder = Recorder(tmp_path / "run")
     for round_ in range(3):
-        thread = next(thread for thread in threading.enumerate() if thread.name == name)
+        thread = getattr(recorder._worker, name)
         recorder.log_step(2 * round_, value=1.0)
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit))
         thread.join()

@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 import time
+from functools import partial
 
 import pytest
 
@@ -280,8 +281,10 @@ def test_a_signal_reaches_a_forked_child_from_its_first_moment_on(tmp_path):
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_a_worker_of_multiprocessing_ends_by_the_signal_that_its_pool_sends(tmp_path, method):
+def test_a_worker_of_multiprocessing_ends_by_the_signal_that_its_pool_sends(tmp_path, method, request):
     """With a handler of Python's it might wait for a lock instead, and its pool for it."""
+    for number in (signal.SIGTERM, signal.SIGINT):  # what tests before this one left would be inherited by a fork
+        request.addfinalizer(partial(signal.signal, number, signal.signal(number, signal.SIG_DFL)))
     context = multiprocessing.get_context(method)
     answers = context.Queue()
     worker_process = context.Process(target=_handlers_beside_a_recorder, args=(str(tmp_path / "run"), answers))

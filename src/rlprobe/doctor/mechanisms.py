@@ -142,6 +142,8 @@ EDGES: tuple[Edge, ...] = (
     Edge("LR_ANOMALY", "GRAD_PATHOLOGY", "steps too large overshoot"),
     Edge("LR_ANOMALY", "ENTROPY_COLLAPSE", "steps too large make the policy certain at once"),
     Edge("LR_ANOMALY", "REWARD_COLLAPSE", "steps too large destroy the policy"),
+    Edge("LR_ANOMALY", "NO_EOS", "steps too large destroy the policy: what it writes no longer ends"),
+    Edge("LR_ANOMALY", "DUPLICATE_COMPLETIONS", "steps too large make the policy certain at once"),
     Edge("LR_ANOMALY", "NO_WEIGHT_UPDATE", "a learning rate of zero moves nothing"),
     Edge("LR_ANOMALY", "NO_LEARNING", "a learning rate too small moves nothing"),
     Edge("LR_ANOMALY", "VALUE_DIVERGENCE", "steps too large make the value head diverge"),

@@ -90,7 +90,9 @@ def averages(steps: IntArray, values: FloatArray, buckets: int) -> tuple[IntArra
     starts = np.arange(0, len(values), width)
     stops = np.minimum(starts + width, len(values))
     scaled = np.add.reduceat(values / width, starts)
-    return steps[(starts + stops - 1) // 2], scaled * (width / (stops - starts))
+    with np.errstate(over="ignore"):  # rounding can carry the mean of the largest floats beyond them
+        mean = scaled * (width / (stops - starts))
+    return steps[(starts + stops - 1) // 2], np.clip(mean, -np.finfo(float).max, np.finfo(float).max)
 
 
 def _folded(values: FloatArray, buckets: int) -> FloatArray:

@@ -16,8 +16,6 @@ from tests.integrations.trl_lab import Case, blank_texts, build, flip_advantages
 
 pytestmark = [pytest.mark.trl, pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
-OWN_ESTIMATE = frozenset(("trl/step_time",))  # a clock
-
 
 @pytest.fixture(autouse=True)
 def strict(monkeypatch: pytest.MonkeyPatch, memory: type[MemoryRecorder]) -> None:

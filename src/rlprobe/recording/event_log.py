@@ -9,8 +9,8 @@ from rlprobe.recording.layout import EVENTS
 from rlprobe.recording.manifest import plain
 from rlprobe.recording.run import Event
 
-_MAX_LINE = 1 << 22  # bytes; a longer line is damage
-_READ = 2 * _MAX_LINE  # bytes that are held at a time
+MAX_LINE = 1 << 22  # bytes; a longer line is damage
+_READ = 2 * MAX_LINE  # bytes that are held at a time
 _OWN = frozenset(("kind", "step", "time", "segment", "sequence"))
 
 
@@ -81,7 +81,7 @@ class EventTail:
 
 
 def _parse(line: bytes) -> Event | None:
-    if len(line) > _MAX_LINE:
+    if len(line) > MAX_LINE:
         return None
     try:
         record = json.loads(line)

@@ -10,6 +10,7 @@ from typing import BinaryIO
 import numpy as np
 
 from rlprobe.recording.damage import DAMAGE, open_parquet, parse_covers
+from rlprobe.recording.event_log import MAX_LINE
 from rlprobe.recording.files import rank_folders
 from rlprobe.recording.frames import NOTHING, read_journals
 from rlprobe.recording.layout import EVENTS, MANIFEST, SAMPLES, SEGMENT, SEQUENCE, STEP, STEPS
@@ -18,8 +19,6 @@ from rlprobe.recording.merging import decode_steps
 from rlprobe.recording.parquet import StepsFile
 from rlprobe.recording.reader import check
 from rlprobe.recording.samples import part_files, pending_samples
-
-_MAX_LINE = 1 << 22  # bytes of an event's line, as readers have it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,15 +148,15 @@ def _events_whole(root: Path) -> Iterator[tuple[str, str]]:
 
 def _lines_whole(file: BinaryIO) -> Iterator[tuple[str, str]]:
     number = 0
-    while line := file.readline(_MAX_LINE):
+    while line := file.readline(MAX_LINE):
         number += 1
         if not line.endswith(b"\n"):
-            if len(line) < _MAX_LINE:
+            if len(line) < MAX_LINE:
                 yield EVENTS, "the last line has no end"
                 return
-            yield EVENTS, f"line {number} is longer than {_MAX_LINE >> 20} MiB"
+            yield EVENTS, f"line {number} is longer than {MAX_LINE >> 20} MiB"
             while line and not line.endswith(b"\n"):
-                line = file.readline(_MAX_LINE)
+                line = file.readline(MAX_LINE)
             continue
         try:
             record = json.loads(line)

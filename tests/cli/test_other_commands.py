@@ -26,7 +26,7 @@ def test_a_window_is_shown_beside_the_rows_before_it(tmp_path, capsys):
     document = json.loads(capsys.readouterr().out)
     course = document["metrics"]["reward_mean"]
     assert (course["steps"], course["values"]) == ([2, 3, 4, 5, 6], [0.2, 0.3, 0.4, 0.5, 0.6])
-    assert course["before"] == {"mean": 0.05, "deviation": 0.05, "rows": 2}
+    assert course["before"] == {"mean": 0.05, "deviation": 0.05, "rows": 2, "level": 0.05}
 
 
 @pytest.mark.parametrize(("step", "near"), [("5", "4 or 6"), ("99", "8"), ("-1", "0"), ("30:40", "8")])
@@ -50,7 +50,7 @@ def test_every_page_of_the_catalog_can_be_read_under_any_spelling_of_its_name(ca
             signature["id"].replace("_", "-"),
             *(alias for alias in signature["aliases"] if names[alias] == 1),  # two may share an older name
         ):
-            assert main(["explain", name]) == 0, name
+            assert main(["explain", name, "--json"]) == 0, name
             pages.add(capsys.readouterr().out)
         assert len(pages) == 1, signature["id"]
         assert signature["id"] in pages.pop()

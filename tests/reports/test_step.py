@@ -100,10 +100,38 @@ def test_a_window_is_held_against_as_many_rows_before_it():
     assert step.between(opened, 0, 4).courses[0].earlier is None
 
 
+def test_a_window_says_of_each_metric_what_the_registry_makes_of_rows():
+    columns = {
+        "reward_max": [1.0, 2.0, 1.0, 1.0, 5.0, 1.0],
+        "reward_min": [0.3, 0.1, 0.3, 0.3, 0.2, 0.3],
+        "learning_rate": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6],
+        "rank_slowest": [7.0, 7.0, 0.0, 3.0, 3.0, 0.0],
+        "step_seconds": [1.0, 2.0, 3.0, 4.0, 5.0, 9.0],
+    }
+    page = render_window(step.between(columns_run(columns), 3, 5), width=100, color=False)
+
+    shown = dict(re.findall(r"^  (\w+) +(.+?)  ", page, re.MULTILINE))
+    assert shown == {
+        "reward_max": "2 → 5",
+        "reward_min": "0.1 → 0.2",
+        "learning_rate": "0.3 → 0.6",
+        "rank_slowest": "7 → 3",
+        "step_seconds": "2 s → 6 s",
+    }
+
+
+def test_a_spike_in_a_maximum_is_seen_in_a_thinned_course_and_so_is_an_infinity():
+    course = [1.0] * 960
+    course[100], course[500] = 9.0, np.inf
+    page = render_window(step.between(columns_run({"kl_max": course}), 0, 959), width=100, color=False)
+
+    assert "▁▁█▁▁▁▁▁▁▁▁▁×▁▁▁▁▁▁▁▁▁▁▁" in page
+
+
 def test_a_value_that_leaves_a_constant_is_marked_and_too_few_rows_say_nothing():
-    usual = step.Usual(mean=1.0, deviation=0.0, rows=9)
+    usual = step.Usual(mean=1.0, deviation=0.0, rows=9, level=1.0)
     assert (usual.away(1.0), usual.away(2.0)) == (0.0, np.inf)
-    assert step.Usual(mean=1.0, deviation=0.5, rows=4).away(9.0) is None
+    assert step.Usual(mean=1.0, deviation=0.5, rows=4, level=1.0).away(9.0) is None
 
 
 def test_findings_are_shown_where_they_were_active():

@@ -11,7 +11,9 @@ from rlprobe.recording.run import FloatArray, IntArray, Run
 Align = Literal["step", "tokens", "progress"]
 WIDEST = 512  # rows that are compared; longer runs are averaged into as many blocks
 FEWEST = 24  # rows that both runs need for anything to be said of where they part
-SCHEDULES = frozenset({"learning_rate", "kl_coefficient", "epoch", "tokens_total"})  # decided in advance, not by chance
+SCHEDULES = frozenset(  # decided in advance, not by chance
+    {"learning_rate", "value_learning_rate", "kl_coefficient", "epoch", "tokens_total"}
+)
 _CLOCKS = frozenset({"infrastructure"})
 
 

@@ -18,7 +18,7 @@ from rlprobe.doctor.telling import drawn, unit
 from rlprobe.guardian.guard import Guard
 from rlprobe.recording.run import Run
 from rlprobe.reports import format as say
-from rlprobe.reports import phrases
+from rlprobe.reports import levels, phrases
 from rlprobe.reports.terminal import SEVERITY_STYLES, VERDICT_STYLES
 
 KEY_METRICS = (
@@ -164,6 +164,8 @@ def _level(run: Run, name: str) -> float | None:
     values, logged = run.column(name)[-_RECENT:], run.logged(name)[-_RECENT:]
     if len(values) and logged[-1] and not np.isfinite(values[-1]):
         return float(values[-1])
+    if levels.aggregation(name) in levels.UNSCALED:
+        return levels.level(name, values)
     values = values[np.isfinite(values)]
     return float(np.median(values)) if len(values) else None
 

@@ -23,7 +23,7 @@ Unit = Literal[
     "dimensionless",
     "score",
 ]
-Aggregation = Literal["mean", "min", "max", "std", "sum", "last", "cumulative"]
+Aggregation = Literal["mean", "min", "max", "std", "sum", "last", "mode", "cumulative"]
 Stage = Literal["reward", "advantages", "policy", "optimization", "generation", "infrastructure", "configuration"]
 
 
@@ -189,7 +189,7 @@ METRICS: tuple[Metric, ...] = (
     _M("staleness_max", "infrastructure", "steps", 0, None, "max", "Largest number of updates between the policy that generated a sample and the one that trains on it."),
     _M("busy_seconds", "infrastructure", "seconds", 0, None, "sum", "Wall time that this process spent on its own work in the step, without waits for others."),
     _M("rank_step_seconds_max", "infrastructure", "seconds", 0, None, "max", "Step time of the slowest rank."),
-    _M("rank_slowest", "infrastructure", "dimensionless", 0, None, "last", "Number of the rank whose step took longest."),
+    _M("rank_slowest", "infrastructure", "dimensionless", 0, None, "mode", "Number of the rank whose step took longest."),
     _M("rank_step_seconds_median", "infrastructure", "seconds", 0, None, "mean", "Step time of the median rank."),
     _M("epoch", "infrastructure", "dimensionless", 0, None, "last", "Passes over the training prompts."),
     _M("wall_time", "infrastructure", "seconds", None, None, "last", "Seconds since 1970 when the row was logged."),

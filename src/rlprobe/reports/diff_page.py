@@ -17,6 +17,7 @@ from rlprobe.recording.metrics import find
 from rlprobe.recording.run import Run
 from rlprobe.reports import format as say
 from rlprobe.reports.canvas import FirstThatFits, draw
+from rlprobe.reports.levels import thinned
 from rlprobe.reports.sample_card import foreign
 from rlprobe.reports.terminal import SEVERITY_STYLES
 
@@ -107,7 +108,7 @@ def _partings(found: Comparison, few: int | None) -> RenderableType | None:
         a, b = (Text(_change(*levels)) for levels in (each.parting.ours, each.parting.theirs))
         back = "" if each.parting.lasting else ", together again at the end"
         pair = found.courses.get(each.metric)
-        bars = [Text(bar, style=style) for bar, style in zip(_bars(pair), STYLES.values(), strict=True)]
+        bars = [Text(bar, style=style) for bar, style in zip(_bars(each.metric, pair), STYLES.values(), strict=True)]
         wide.add_row(step, name, a, b.append(back, style="dim"), *bars)
         told.add_row(step, name, a, b)
         line = Text.assemble("  A ", a, "   B ", b)
@@ -117,11 +118,11 @@ def _partings(found: Comparison, few: int | None) -> RenderableType | None:
     return Group(FirstThatFits(wide, told, stacked), *more)
 
 
-def _bars(pair: Beside | None) -> tuple[str, str]:
+def _bars(metric: str, pair: Beside | None) -> tuple[str, str]:
     """The two courses as sparklines of one scale."""
     if pair is None:
         return "", ""
-    ours, theirs = (list(say.thinned(x.tolist(), BARS)) for x in (pair.ours, pair.theirs))
+    ours, theirs = (list(thinned(metric, x.tolist(), BARS)) for x in (pair.ours, pair.theirs))
     both = say.sparkline([*ours, *theirs])
     return both[: len(ours)], both[len(ours) :]
 

@@ -9,6 +9,7 @@ import numpy as np
 from rlprobe.doctor.finding import Diagnosis, Finding
 from rlprobe.recording.metrics import METRICS, find
 from rlprobe.recording.run import Event, Metadata, Run, Samples
+from rlprobe.reports.levels import level
 
 FOREIGN = "other"  # stage of metrics that have no canonical name
 USUAL_ROWS = 20  # rows before a step that say what is usual
@@ -17,11 +18,18 @@ FEWEST_USUAL = 5  # logged rows among them, from which a distance is told
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usual:
-    """What a metric was like over some rows before: mean, standard deviation, and how many rows logged it."""
+    """What a metric was like over some rows before.
+
+    Attributes:
+        mean, deviation: over rows.
+        rows: how many logged it.
+        level: the rows as one number, as the metric aggregates.
+    """
 
     mean: float
     deviation: float
     rows: int
+    level: float
 
     def away(self, value: float) -> float | None:
         """How many standard deviations a value lies from the mean, infinitely many from a constant; None if unknown."""
@@ -75,6 +83,11 @@ class Course:
         """Mean of the finite values; None where there is none."""
         finite = [value for value in self.values if math.isfinite(value)]
         return sum(finite) / len(finite) if finite else None
+
+    @property
+    def level(self) -> float | None:
+        """The finite values as one number, as the metric aggregates; None where there is none."""
+        return level(self.metric, self.values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +186,12 @@ def window_document(
         "steps": (facts.first, facts.last),
         "rows": facts.rows,
         "metrics": {
-            course.metric: {"steps": course.steps, "values": course.values, "before": _usual(course.earlier)}
+            course.metric: {
+                "steps": course.steps,
+                "values": course.values,
+                "level": course.level,
+                "before": _usual(course.earlier),
+            }
             for course in facts.courses
         },
         "events": [_event(event) for event in facts.events],
@@ -212,16 +230,18 @@ def _finding(finding: Finding) -> Mapping[str, object]:
 
 
 def _usual(usual: Usual | None) -> Mapping[str, object] | None:
-    return None if usual is None else {"mean": usual.mean, "deviation": usual.deviation, "rows": usual.rows}
+    if usual is None:
+        return None
+    return {"mean": usual.mean, "deviation": usual.deviation, "rows": usual.rows, "level": usual.level}
 
 
 def _before(run: Run, name: str, row: int, rows: int) -> Usual | None:
     """The metric over the `rows` rows before a row; None where none of them has a finite value."""
     before = run.column(name)[max(0, row - rows) : row]
     finite = before[np.isfinite(before)]
-    if len(finite) == 0:
+    if (known := level(name, finite)) is None:
         return None
-    return Usual(mean=float(finite.mean()), deviation=float(finite.std()), rows=len(finite))
+    return Usual(mean=float(finite.mean()), deviation=float(finite.std()), rows=len(finite), level=known)
 
 
 def _values(run: Run, row: int) -> Iterator[Value]:

@@ -10,10 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from rlprobe.doctor.finding import Finding
-from rlprobe.recording.metrics import METRICS
 from rlprobe.recording.run import Event
 from rlprobe.reports import format as say
 from rlprobe.reports.canvas import FirstThatFits, draw
+from rlprobe.reports.levels import UNSCALED, aggregation, thinned
 from rlprobe.reports.sample_card import SHORT, WHOLE, card
 from rlprobe.reports.step import USUAL_ROWS, Course, Step, Usual, Value, Window, sample_rows
 from rlprobe.reports.terminal import SEVERITY_STYLES
@@ -22,8 +22,8 @@ FEW_SAMPLES = 3  # samples shown without --verbose: of the lowest, a middle and 
 SHORT_TEXT = SHORT // 3  # characters of a text shown without --verbose
 BARS = 24  # width of a sparkline
 FAR = 3.0  # standard deviations from what is usual, from which it is said
-RUNNING = frozenset(m.name for m in METRICS if m.aggregation in ("cumulative", "last"))  # go on by themselves
 SampleRow = Mapping[str, object]
+_NO_ROWS_BEFORE = "first and last values; the run has no rows before"
 
 
 def render_step(
@@ -64,7 +64,7 @@ def render_window(
     color: bool,
     verbose: bool = False,
 ) -> str:
-    """The page of a window: every metric's course, and how its mean compares with the window before.
+    """The page of a window: every metric's course, and how its level compares with the window before.
 
     Args:
         facts: the window.
@@ -86,12 +86,17 @@ def render_window(
             narrow.add_row(name, change, far)
         blocks += _stage(stage, FirstThatFits(wide, narrow), still, rows=bool(narrow.row_count))
     known = any(course.earlier is not None for course in facts.courses)
-    legend = (
-        f"means, those of the {say.counted(facts.rows, 'row')} before first; sd: standard deviations over those rows"
-    )
-    blocks += [Text(), Text(legend if known else "first and last values; the run has no rows before", style="dim")]
+    blocks += [Text(), Text(_legend(facts.rows) if known else _NO_ROWS_BEFORE, style="dim")]
     blocks += _events(facts.events) + _samples(samples, count, verbose=verbose)
     return draw(Group(*blocks), width=width, color=color)
+
+
+def _legend(rows: int) -> str:
+    """What the numbers of a window are."""
+    return (
+        f"means, those of the {say.counted(rows, 'row')} before first; of minima and maxima the extreme, of schedules "
+        "and counters the newest; sd: how far the mean lies from that before, in standard deviations over those rows"
+    )
 
 
 def _head(title: str, source: str) -> RenderableType:
@@ -129,7 +134,7 @@ def _value(value: Value, *, verbose: bool) -> list[Text]:
     """Metric, value, value before, and what is worth saying of it."""
     now, earlier = say.quantity(value.value, value.unit), _short(value.previous, value.unit)
     before = "" if value.previous is None or earlier == _short(value.value, value.unit) else f"before {earlier}"
-    far = "" if value.metric in RUNNING else _far(value.value, value.usual)
+    far = "" if aggregation(value.metric) in UNSCALED else _far(value.value, value.usual)
     note = [far] if far else []
     if verbose and value.metadata.note:
         note.append(say.plain(value.metadata.note))
@@ -154,13 +159,13 @@ def _far(value: float | None, usual: Usual | None) -> str:
 
 
 def _course(course: Course) -> tuple[Text, Text, Text, Text]:
-    """Metric, mean before and mean in the window (first and last value where nothing came before), how far, course."""
-    values = (course.values[0], course.values[-1]) if course.earlier is None else (course.earlier.mean, course.mean)
+    """Metric, level before and in the window (first and last value where nothing came before), how far, course."""
+    values = (course.values[0], course.values[-1]) if course.earlier is None else (course.earlier.level, course.level)
     before, now = (_short(value, course.unit) for value in values)
     told = say.quantity(values[1], course.unit)
     change = told if before == now else f"{before} → {told}"
-    far = "" if course.metric in RUNNING else _far(course.mean, course.earlier)
-    bars = say.sparkline(say.thinned(course.values, BARS))
+    far = "" if aggregation(course.metric) in UNSCALED else _far(course.mean, course.earlier)
+    bars = say.sparkline(thinned(course.metric, course.values, BARS))
     texts = ((say.plain(course.metric), "cyan"), (change, ""), (far, "yellow"), (bars, "cyan"))
     first, second, third, fourth = (Text(text, style=style) for text, style in texts)
     return first, second, third, fourth

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rlprobe.recording.run import BoolArray, FloatArray, IntArray
+from rlprobe.reports.levels import UNSCALED, aggregation
 
 MOST_NOT_FINITE = 200  # marks of NaN and infinity on one curve; the count beside them is whole
 
@@ -17,8 +18,9 @@ class Curve:
         name: the metric.
         steps, values: (m,) the points, all finite, in time order.
         middles, means: (b,) middle step and mean of every bucket, for smoothing; empty where the points are the whole
-            series.
+            series, or where a mean over rows means nothing.
         rows: finite values of the whole series.
+        smooth: whether a mean over rows means something.
         not_finite: steps at which NaN or an infinity was logged, the first ones.
         not_finite_count: how many there are in all.
     """
@@ -29,6 +31,7 @@ class Curve:
     middles: IntArray
     means: FloatArray
     rows: int
+    smooth: bool = True
     not_finite: tuple[int, ...] = ()
     not_finite_count: int = 0
 
@@ -52,7 +55,8 @@ def curve(name: str, steps: IntArray, values: FloatArray, logged: BoolArray, buc
     bad = steps[logged & ~finite]
     x, y = steps[finite], values[finite]
     kept = extremes(y, buckets)
-    middles, means = averages(x, y, buckets) if len(kept) < len(y) else (x[:0], y[:0])
+    smooth = aggregation(name) not in UNSCALED
+    middles, means = averages(x, y, buckets) if smooth and len(kept) < len(y) else (x[:0], y[:0])
     return Curve(
         name=name,
         steps=x[kept],
@@ -60,6 +64,7 @@ def curve(name: str, steps: IntArray, values: FloatArray, logged: BoolArray, buc
         middles=middles,
         means=means,
         rows=len(y),
+        smooth=smooth,
         not_finite=tuple(bad[:MOST_NOT_FINITE].tolist()),
         not_finite_count=len(bad),
     )

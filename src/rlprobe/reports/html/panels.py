@@ -233,6 +233,7 @@ def _curve(one: Curve) -> Mapping[str, object]:
         "mx": one.middles.tolist(),
         "my": _short(one.means),
         "rows": one.rows,
+        "smooth": one.smooth,
         "bad": one.not_finite,
     }
 

@@ -14,8 +14,9 @@ function rollingMean(values, width) {
   return out;
 }
 
-/** A curve smoothed over a fraction of its points as [steps, values]; null where a window would hold one point. */
+/** A curve smoothed over a fraction of its points as [steps, values]; null where a window would hold one point or means nothing. */
 function smoothed(curve, fraction) {
+  if (!curve.smooth) return null;
   const whole = curve.mx.length === 0;
   const steps = whole ? curve.x : curve.mx, values = whole ? curve.y : curve.my;
   const width = Math.max(3, Math.round(values.length * fraction)) | 1;

@@ -54,7 +54,7 @@ def test_a_recording_of_any_name_is_read_whole(recorded: Path, odd: Path) -> Non
         (["report", "RUN", "-o", "OUT.html"], "OUT.html"),
         (["watch", "RUN", "--once", "--plain"], ""),
         (["ls", "RUN"], ""),
-        (["demo", "--out", "OUT", "--steps", "3"], "OUT"),
+        pytest.param(["demo", "--out", "OUT", "--steps", "3"], "OUT", marks=pytest.mark.slow),  # trains a policy first
         (["skill", "install", "--dir", "OUT"], "OUT"),
     ],
 )

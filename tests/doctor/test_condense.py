@@ -29,11 +29,12 @@ def _columns(seed: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
 def _expected(name: str, values: np.ndarray, logged: np.ndarray) -> tuple[list[float], list[int]]:
     edges = [*range(FULL), *range(FULL, ROWS - BLOCK + 1, BLOCK), FULL + (ROWS - FULL) // BLOCK * BLOCK]
     reduce = {"reward_max": max, "reward_min": min}.get(name, lambda xs: sum(xs) / len(xs))
+    cells = list(zip(values.tolist(), logged.tolist(), np.isfinite(values).tolist(), strict=True))
     levels, broken = [], []
     for low, high in pairwise(edges):
-        finite = [float(x) for x in values[low:high] if np.isfinite(x)]
+        finite = [x for x, _, counts in cells[low:high] if counts]
         levels.append(reduce(finite) if finite else np.nan)
-        broken.append(int((logged[low:high] & ~np.isfinite(values[low:high])).sum()))
+        broken.append(sum(told and not counts for _, told, counts in cells[low:high]))
     return levels, broken
 
 

@@ -7,6 +7,7 @@ from rlprobe.doctor.catalog import entries
 from rlprobe.doctor.engine import diagnose
 from rlprobe.doctor.finding import Diagnosis, Finding
 from tests.support.lab_runs import WHOLE, each, trained
+from tests.support.spread import spread
 
 SIGNATURES = {entry.signature.id: entry.signature for entry in entries()}
 FAULTS = {fault.name: fault for fault in lab.faults()}
@@ -34,7 +35,7 @@ def _exact(fault: lab.Fault) -> bool:
     return SIGNATURES[fault.signatures[0]].arm == "exact"
 
 
-@pytest.mark.parametrize("name", PROVEN)
+@pytest.mark.parametrize("name", spread(PROVEN, few=2))
 def test_a_fault_of_the_wiring_is_the_first_finding_after_few_steps(name: str) -> None:
     told = _told(_short(name, FEW))
 
@@ -43,7 +44,7 @@ def test_a_fault_of_the_wiring_is_the_first_finding_after_few_steps(name: str) -
     assert told[0].onset_step <= 3
 
 
-@pytest.mark.parametrize("name", CALM)
+@pytest.mark.parametrize("name", spread(CALM, few=1))
 def test_a_run_that_learns_raises_no_alarm(name: str) -> None:
     assert [one.id for one in _short(name, 2 * FEW).findings if one.severity != "info"] == []
 

@@ -11,9 +11,10 @@ from rlprobe.doctor.finding import Diagnosis
 from rlprobe.recording.run import Batch, MemoryFeed, Run
 from tests.support.corpus import Label, labels, opened
 from tests.support.runs import columns_run
+from tests.support.spread import spread
 from tests.support.strategies import noise
 
-FAST = 12  # runs of the corpus that the quick test cuts up
+ROW_BY_ROW = 12  # runs of the corpus that come in single rows from end to end
 # A row that comes alone costs a diagnosis, so each run takes some rows one by one, others in chunks; where the
 # stretch lies differs from run to run, and over the corpus every part of a run is met row by row.
 ALONE = 30
@@ -81,7 +82,7 @@ def _spread_over_sources() -> list[Label]:
     return list(chosen.values())
 
 
-@pytest.mark.parametrize("label", _spread_over_sources()[:FAST], ids=lambda label: label.id)
+@pytest.mark.parametrize("label", spread(_spread_over_sources()[:ROW_BY_ROW], few=3), ids=lambda label: label.id)
 def test_a_real_run_reads_the_same_row_by_row_and_at_once(label: Label) -> None:
     run = opened(label)
     at_once = diagnose(Run(MemoryFeed("whole", _pieces(run, []))))

@@ -91,6 +91,7 @@ def test_channels_of_the_environment_are_for_live_runs_and_not_for_replays(
     assert "NUMERIC_NAN" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_json_of_a_replay_is_the_same_twice(broken_log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = []
     for _ in range(2):

@@ -2,10 +2,12 @@
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.integrations.memory_recorder import MemoryRecorder
+if TYPE_CHECKING:
+    from tests.integrations.memory_recorder import MemoryRecorder
 
 for name, value in {"HF_HUB_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1", "CI": "1", "OMP_NUM_THREADS": "1"}.items():
     os.environ.setdefault(name, value)
@@ -23,7 +25,9 @@ def sorter(pytestconfig: pytest.Config) -> Path:
 
 
 @pytest.fixture
-def memory(monkeypatch: pytest.MonkeyPatch) -> type[MemoryRecorder]:
+def memory(monkeypatch: pytest.MonkeyPatch) -> "type[MemoryRecorder]":
     """A recorder that keeps everything in memory in the place of the one that writes."""
+    from tests.integrations.memory_recorder import MemoryRecorder  # it loads transformers
+
     monkeypatch.setattr("rlprobe.integrations.trl_callback.Recorder", MemoryRecorder)
     return MemoryRecorder

@@ -15,6 +15,7 @@ from rlprobe.cli import main
 from rlprobe.integrations.tap_frameworks import FRAMEWORKS
 from rlprobe.integrations.tap_loggers import LOGGERS
 from rlprobe.integrations.tap_process import _shown
+from tests.support.spread import spread
 
 WRITER = "import sys; sys.modules['torch'] = None  # tensorboardX does without, and starts in a tenth of the time\n"
 WRITER += "from tensorboardX import SummaryWriter; writer = SummaryWriter({folder!r}, flush_secs=3600)\n"
@@ -42,6 +43,7 @@ def test_words_output_and_exit_code_are_the_programs(tmp_path: Path) -> None:
     assert done.stderr.startswith("rlprobe: nothing was recorded")
 
 
+@pytest.mark.slow
 def test_the_program_has_the_thread_settings_of_its_user(tmp_path: Path) -> None:
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     script = f"import os; print([os.environ.get(name) for name in {names}])"
@@ -68,7 +70,7 @@ def ended_by(number: signal.Signals, run: Path, script: str) -> int:
     return process.returncode
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGUSR1])
+@pytest.mark.parametrize("number", spread([signal.SIGINT, signal.SIGUSR1], few=1))
 def test_a_signal_ends_the_program_as_without_rlprobe(tmp_path: Path, number: signal.Signals) -> None:
     assert ended_by(number, tmp_path / "run", WAITS) == -number
 
@@ -81,6 +83,7 @@ def test_what_was_logged_before_a_signal_is_recorded(tmp_path: Path) -> None:
     assert open_run(tmp_path / "run").column("loss").tolist() == [0.5, 0.5]
 
 
+@pytest.mark.slow
 @needs_writer
 def test_a_child_of_a_child_is_recorded(tmp_path: Path) -> None:
     program = tmp_path / "child.py"
@@ -151,6 +154,7 @@ def test_the_last_word_names_a_recording_so_that_a_shell_takes_it() -> None:
     assert _shown(Path("runs/\x1b[31mred\nline")).isprintable()
 
 
+@pytest.mark.slow
 @needs_writer
 def test_a_rank_that_is_not_the_first_records_nothing(tmp_path: Path) -> None:
     script = LOGS_TWO.format(folder=str(tmp_path / "tb"))
@@ -169,6 +173,7 @@ def last_words(done: "subprocess.CompletedProcess[str]") -> list[str]:
 NOTHING = [" nothing was recorded"]
 
 
+@pytest.mark.slow
 @needs_writer
 def test_a_program_that_replaces_itself_has_still_recorded(tmp_path: Path) -> None:
     script = LOGS_TWO.format(folder=str(tmp_path / "tb"))
@@ -178,6 +183,7 @@ def test_a_program_that_replaces_itself_has_still_recorded(tmp_path: Path) -> No
     assert last_words(finished(tmp_path / "run", sys.executable, "-c", "print(1)")) == NOTHING  # nothing this time
 
 
+@pytest.mark.slow
 @needs_writer
 def test_programs_of_a_script_each_have_a_recording_and_tell_of_it(tmp_path: Path) -> None:
     program = tmp_path / "child.py"
@@ -215,6 +221,7 @@ for name in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("content", "told"), [("", ""), (OTHERS, "text 1 2 3 4\n")])
 def test_modules_of_the_users_own_with_loggers_names_are_left_alone(tmp_path: Path, content: str, told: str) -> None:
     modules = [module for module, _, _ in (*LOGGERS, *FRAMEWORKS)]
@@ -255,6 +262,7 @@ writer.close()
 """
 
 
+@pytest.mark.slow
 @needs_writer
 def test_a_forked_process_that_logs_has_a_recording_of_its_own_and_waits_for_no_thread(tmp_path: Path) -> None:
     script = (LOGS_TWO + FORKS).format(folder=str(tmp_path / "tb"))

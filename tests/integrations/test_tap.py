@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from rlprobe.integrations.import_hooks import forget, when_imported
 from rlprobe.integrations.naming import Naming
 from rlprobe.integrations.tap import Tap, tap
 
-pytest.importorskip("tensorboardX")
+pytestmark = pytest.mark.skipif(find_spec("tensorboardX") is None, reason="needs tensorboardX")
 
 
 @pytest.fixture
@@ -163,6 +164,7 @@ def test_a_rows_step(
     assert found == [[step] for step in steps]
 
 
+@pytest.mark.slow
 def test_a_directory_that_another_process_records_into_is_left_to_it(tmp_path: Path) -> None:
     script = "import sys; from rlprobe.integrations.tap import Tap; from pathlib import Path\n"
     script += "taps = Tap(Path(sys.argv[1])); taps.take('own', {'loss': 1.0}, step=1)\n"

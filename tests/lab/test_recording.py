@@ -32,8 +32,8 @@ class _Kept:
 
 def test_any_object_with_the_recorders_methods_is_recorded_into() -> None:
     kept = _Kept()
-    lab.train("healthy-grpo", kept, steps=4, seed=2)
-    run = lab.run_in_memory("healthy-grpo", 4, seed=2)
+    lab.train("healthy-grpo", kept, steps=4, seed=0)
+    run = lab.run_in_memory("healthy-grpo", 4, seed=0)
     assert [step for step, _ in kept.steps] == [1, 2, 3, 4] == run.steps.tolist()
     assert all(kept.steps[2][1][name] == run.column(name)[2] for name in run.metrics if run.logged(name)[2])
     assert kept.samples == [(step, 64) for step in (1, 2, 3, 4)]
@@ -47,8 +47,8 @@ def test_a_loop_that_logs_every_tenth_step_still_hands_over_every_sample() -> No
 
 
 def test_a_recording_on_disk_holds_the_rows_of_the_run_in_memory(tmp_path: Path) -> None:
-    lab.train("healthy-resume", tmp_path / "run", steps=20, seed=1)
-    run, memory = open_run(tmp_path / "run"), lab.run_in_memory("healthy-resume", 20, seed=1)
+    lab.train("healthy-resume", tmp_path / "run", steps=20, seed=0)
+    run, memory = open_run(tmp_path / "run"), lab.run_in_memory("healthy-resume", 20, seed=0)
     assert run.steps.tolist() == memory.steps.tolist()
     assert [segment.rows for segment in run.segments] == [segment.rows for segment in memory.segments] == [10, 10]
     for name in memory.metrics:

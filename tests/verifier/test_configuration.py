@@ -12,21 +12,13 @@ from rlprobe import verify
 from rlprobe.verifier.measure.settings import FURTHER, NESTED, settings
 from rlprobe.verifier.pipeline import Pipeline
 from rlprobe.verifier.selftest.correct import config_verl
-from rlprobe.verifier.selftest.measure import all_mutants, mutant_score
+from rlprobe.verifier.selftest.measure import mutant_score
 from rlprobe.verifier.selftest.mutants.configuration import MUTANTS
 from rlprobe.verifier.subject import Subject
+from tests.verifier import mutants
 
-USABLE = {one.id for one in all_mutants()}
 
-
-@pytest.mark.parametrize(
-    "mutant",
-    [
-        pytest.param(one, id=one.id, marks=[pytest.mark.trl] if one.base == "config_optimizer" else [])
-        for one in MUTANTS
-        if one.id in USABLE
-    ],
-)
+@pytest.mark.parametrize("mutant", mutants.cases(MUTANTS, few=10), ids=mutants.name)
 def test_each_impossible_setting_is_found_in_its_stage(mutant):
     score = mutant_score(mutant)
 

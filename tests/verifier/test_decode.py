@@ -13,21 +13,13 @@ from rlprobe.verifier.measure.masks import Masks, table
 from rlprobe.verifier.measure.tokenizer import ByteTokenizer, described, found_in
 from rlprobe.verifier.pipeline import Pipeline
 from rlprobe.verifier.selftest.correct.decode_keep import CharacterTokenizer
-from rlprobe.verifier.selftest.measure import all_mutants, mutant_score
+from rlprobe.verifier.selftest.measure import mutant_score
 from rlprobe.verifier.selftest.mutants.decode import MUTANTS
 from rlprobe.verifier.subject import Subject
+from tests.verifier import mutants
 
-USABLE = {one.id for one in all_mutants()}  # those of torch only where torch is
 
-
-@pytest.mark.parametrize(
-    "mutant",
-    [
-        pytest.param(one, id=one.id, marks=[pytest.mark.trl] if "torch" in one.base else [])
-        for one in MUTANTS
-        if one.id in USABLE
-    ],
-)
+@pytest.mark.parametrize("mutant", mutants.cases(MUTANTS, few=10), ids=mutants.name)
 def test_each_bug_of_decoding_is_found_in_its_stage(mutant):
     score = mutant_score(mutant)
 

@@ -11,21 +11,13 @@ from rlprobe.verifier.measure.logprobs_entropy import in_form
 from rlprobe.verifier.measure.logprobs_entropy import measured as measured_entropy
 from rlprobe.verifier.oracles import logprobs as oracle
 from rlprobe.verifier.pipeline import Pipeline
-from rlprobe.verifier.selftest.measure import all_mutants, mutant_score
+from rlprobe.verifier.selftest.measure import mutant_score
 from rlprobe.verifier.selftest.mutants.logprobs import MUTANTS
 from rlprobe.verifier.subject import Subject
+from tests.verifier import mutants
 
-USABLE = {one.id for one in all_mutants()}  # those of torch only where torch is
 
-
-@pytest.mark.parametrize(
-    "mutant",
-    [
-        pytest.param(one, id=one.id, marks=[pytest.mark.trl] if "torch" in one.base else [])
-        for one in MUTANTS
-        if one.id in USABLE
-    ],
-)
+@pytest.mark.parametrize("mutant", mutants.cases(MUTANTS, few=6), ids=mutants.name)
 def test_each_bug_of_log_probs_is_found_in_its_stage(mutant):
     score = mutant_score(mutant)
 

@@ -8,6 +8,7 @@ import pytest
 
 from rlprobe import verify
 from rlprobe.verifier.pipeline import Pipeline
+from tests.support.spread import spread
 
 
 def _report(only="V4", **slots):
@@ -64,16 +65,19 @@ class OfAClass:
 
 @pytest.mark.parametrize(
     ("loss", "declare"),
-    [
-        (by_lists, {"algorithm": "grpo", "epsilon": 0.2, "loss_type": "grpo"}),
-        (in_float32, {"algorithm": "dapo", "epsilon": 0.2}),
-        (partial(with_settings, epsilon=0.3), {"algorithm": "ppo"}),
-        (with_settings, {"algorithm": "ppo", "clip_range": 0.1}),
-        (without_mask, {"algorithm": "ppo", "clip": 0.2}),
-        (by_token_advantages, {"algorithm": "ppo", "aggregation": "token_mean"}),
-        (OfAClass(), {"algorithm": "grpo", "beta": 0.0}),
-        (OfAClass(), {"algorithm": "grpo", "beta": 0.04, "kl_estimator": "k1"}),
-    ],
+    spread(
+        [
+            (by_lists, {"algorithm": "grpo", "epsilon": 0.2, "loss_type": "grpo"}),
+            (in_float32, {"algorithm": "dapo", "epsilon": 0.2}),
+            (partial(with_settings, epsilon=0.3), {"algorithm": "ppo"}),
+            (with_settings, {"algorithm": "ppo", "clip_range": 0.1}),
+            (without_mask, {"algorithm": "ppo", "clip": 0.2}),
+            (by_token_advantages, {"algorithm": "ppo", "aggregation": "token_mean"}),
+            (OfAClass(), {"algorithm": "grpo", "beta": 0.0}),
+            (OfAClass(), {"algorithm": "grpo", "beta": 0.04, "kl_estimator": "k1"}),
+        ],
+        few=3,
+    ),
     ids=["lists", "float32", "partial-dict", "declared-clip", "no-mask", "advantage-a-token", "beta-0", "k1"],
 )
 def test_a_correct_loss_of_any_form_has_no_failing_check(loss, declare):
@@ -148,7 +152,7 @@ def test_the_same_seed_gives_the_same_words():
     assert first["V412"].status == "fail"
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", spread(range(5), few=1))
 def test_no_seed_gives_an_alarm(seed):
     report = verify(Pipeline(loss=OfAClass(), declare={"algorithm": "ppo", "clip": 0.2}), only="V4", seed=seed)
 

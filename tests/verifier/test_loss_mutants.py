@@ -2,24 +2,17 @@
 
 import pytest
 
-from rlprobe.verifier.selftest.measure import all_mutants, distinct, mutant_score
+from rlprobe.verifier.selftest.measure import distinct, mutant_score
 from rlprobe.verifier.selftest.mutants import loss_kl, loss_policy, loss_preference, loss_value, loss_weights
+from tests.verifier import mutants
 
 MUTANTS = [
     one for module in (loss_kl, loss_policy, loss_preference, loss_value, loss_weights) for one in module.MUTANTS
 ]
-USABLE = {one.id for one in all_mutants()}  # those of torch only where torch is
 SCORES = {}
 
 
-@pytest.mark.parametrize(
-    "mutant",
-    [
-        pytest.param(one, id=one.id, marks=[pytest.mark.trl] if "torch" in one.base else [])
-        for one in MUTANTS
-        if one.id in USABLE
-    ],
-)
+@pytest.mark.parametrize("mutant", mutants.cases(MUTANTS, few=5), ids=mutants.name)
 def test_each_bug_of_a_loss_is_found_in_its_stage(mutant):
     SCORES[mutant.id] = score = mutant_score(mutant)
 

@@ -18,9 +18,10 @@ from rlprobe.verifier.rewarding import Sample, conventions, rewards
 from rlprobe.verifier.selftest.measure import mutant_score
 from rlprobe.verifier.selftest.mutants.reward import MUTANTS
 from rlprobe.verifier.subject import Subject
+from tests.verifier import mutants
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: f"{mutant.base}-{mutant.id}")
+@pytest.mark.parametrize("mutant", mutants.cases(MUTANTS, few=12), ids=mutants.name)
 def test_each_bug_of_a_reward_is_found_in_its_stage(mutant):
     score = mutant_score(mutant)
 

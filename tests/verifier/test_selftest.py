@@ -6,11 +6,12 @@ from rlprobe.verifier.catalog import entries
 from rlprobe.verifier.engine import verify
 from rlprobe.verifier.selftest.measure import all_mutants, bases
 from rlprobe.verifier.selftest.mutant import load, source_of
+from tests.support.spread import spread
 
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(one, marks=[pytest.mark.trl] if "torch" in source_of(one) else []) for one in bases()],
+    spread(bases(), few=12, marks=lambda one: [pytest.mark.trl] if "torch" in source_of(one) else []),
 )
 def test_a_correct_pipeline_has_no_failing_check(name):
     report = verify(load(source_of(name), name))

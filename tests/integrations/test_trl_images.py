@@ -18,6 +18,7 @@ pytestmark = [pytest.mark.trl, pytest.mark.slow, pytest.mark.filterwarnings("def
 
 QUIET = {"use_cpu": True, "bf16": False, "report_to": [], "save_strategy": "no", "disable_tqdm": True}
 QUIET |= {"per_device_train_batch_size": 4, "max_steps": 2, "logging_steps": 1, "learning_rate": 1e-3}
+SIX = {"per_device_train_batch_size": 6}
 SIZES = {f"{width}x{height}" for width, height in tiny_vision.SIZES}
 
 
@@ -52,6 +53,31 @@ def dpo(out: Path) -> DPOTrainer:
         train_dataset=Dataset.from_dict(rows),
         args=DPOConfig(output_dir=str(out), max_length=None, **QUIET),
     )
+
+
+def test_prompts_of_one_text_are_told_apart_by_their_images(tmp_path: Path) -> None:
+    asked = [[{"role": "user", "content": "What is it?"}] for _ in range(3)]
+    trainer = GRPOTrainer(
+        model=tiny_vision.saved(tmp_path / "model"),
+        processing_class=tiny_vision.processor(),
+        reward_funcs=[letters],
+        train_dataset=Dataset.from_dict({"prompt": asked, "image": tiny_vision.pages()}),
+        args=GRPOConfig(
+            output_dir=str(tmp_path), num_generations=2, max_completion_length=8, **{**QUIET, **SIX, "max_steps": 1}
+        ),
+    )
+    with attach(trainer, tmp_path / "run", capture="all"):
+        trainer.train()
+
+    columns = open_run(tmp_path / "run").samples().columns
+    groups = {group: set() for group in columns["group"]}
+    for group, prompt in zip(columns["group"], columns["prompt_id"], strict=True):
+        groups[group].add(prompt)
+    assert len(groups) == 3
+    assert all(len(prompts) == 1 for prompts in groups.values())
+    assert len(set().union(*groups.values())) == 2
+    assert set(columns["prompt"]) == {"<image>What is it?"}
+    assert open_run(tmp_path / "run").column("mixed_prompt_group_fraction").tolist() == [0.0]
 
 
 @pytest.mark.parametrize("make", [grpo, dpo])

@@ -76,6 +76,13 @@ def pictures() -> list[Image.Image]:
     return [Image.new("RGB", size, COLOUR) for size in SIZES]
 
 
+def pages() -> list[Image.Image]:
+    """Two images of one size that differ in one pixel, then the first one again, decoded anew."""
+    first, second = (Image.new("RGB", SIZES[0], COLOUR) for _ in range(2))
+    second.putpixel((5, 5), (0, 0, 0))
+    return [first, second, first.copy()]
+
+
 def questions() -> Dataset:
     """A prompt with one image each, in the form that TRL's vision data sets have."""
     asked = [[{"role": "user", "content": "What is it?"}] for _ in SIZES]

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from torch import Tensor
 
+from rlprobe.integrations.trl_images import prompt_ids
 from rlprobe.integrations.trl_rollout import repetition
 from rlprobe.integrations.trl_step import StepRecord
-from rlprobe.integrations.trl_texts import as_json, digest, mismatched, received_text, shown
+from rlprobe.integrations.trl_texts import as_json, mismatched, received_text, shown
 from rlprobe.integrations.trl_watch import Part, Watch
 from rlprobe.integrations.trl_wrapping import RewardWatch, watched
 
@@ -29,6 +30,7 @@ class _Turn:
     watch: RewardWatch
     mask: np.ndarray | None = None
     prompt_tokens: np.ndarray | None = None
+    images: Sequence[object] = ()  # (2B,) one a completion where prompts bring one
     passes: list[np.ndarray] = field(default_factory=list)  # log-probs of the policy, then of the reference
 
 
@@ -99,6 +101,8 @@ class OnlineWatch(Watch):
         prompts: Sequence[object],
         completions: Sequence[object],
         completion_ids_list: Sequence[Sequence[int]],
+        *,
+        image: Sequence[object] = (),
         **_: object,
     ) -> None:
         """The reward functions answered: what this turn is made of is known."""
@@ -113,6 +117,7 @@ class OnlineWatch(Watch):
                 watch=self._copied(),
                 mask=mask,
                 prompt_tokens=prompt_tokens,
+                images=list(image) if len(image) == len(prompts) else [],
                 passes=list(self._passes),
             )
         )
@@ -160,7 +165,7 @@ class OnlineWatch(Watch):
             "group": [f"{step}/{(first // 2) + place % half}" for place in range(count)],
             "sample": list(range(first, first + count)),
             "prompt": list(prompts),
-            "prompt_id": [digest(text) for text in prompts],
+            "prompt_id": list(prompt_ids(prompts, [[each] for each in turn.images] or [[]] * count)),
             "completion": list(decoded),
             "reward": turn.rewards.tolist(),
             "preference": ["chosen" if flag else "rejected" for flag in (*better, *~better)],

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rlprobe.integrations.trl_texts import as_json, digest, mismatched, received_text, shown, sizes
+from rlprobe.integrations.trl_images import prompt_ids
+from rlprobe.integrations.trl_texts import as_json, images, mismatched, received_text, shown, sizes
 from rlprobe.integrations.trl_tokens import LossPass
 from rlprobe.integrations.trl_trainer import Trainer
 from rlprobe.recording.run import BoolArray, FloatArray
@@ -170,13 +171,14 @@ class Rollout:
         scored, count, number = self.scored, len(self), self.number
         own = scored.token_ids if self.own is None else self.own
         stops = [self._stop_reason(ids) for ids in scored.token_ids]
+        prompts = [shown(prompt) for prompt in scored.prompts]
         out: dict[str, list[object]] = {
             "split": [self.split] * count,
             "generation": [str(number)] * count,
             "group": [f"{number}/{(scored.first + row) // self.size}" for row in range(count)],
             "group_size": [self.size] * count,
             "sample": list(range(scored.first, scored.first + count)),
-            "prompt": [shown(prompt) for prompt in scored.prompts],
+            "prompt": list(prompts),
             "completion": list(self.decoded),
             "reward": self._totals_or_none(),
             "advantage": self.advantages.tolist(),
@@ -188,12 +190,12 @@ class Rollout:
         }
         if self.own is not None:
             out["tool_tokens"] = [len(ids) - len(mine) for ids, mine in zip(scored.token_ids, own, strict=True)]
-        out["prompt_id"] = [digest(str(text)) for text in out["prompt"]]
+        out["prompt_id"] = list(prompt_ids(prompts, [images(prompt) for prompt in scored.prompts]))
         if not all(isinstance(prompt, str) for prompt in scored.prompts):
             out["prompt_messages"] = [as_json(prompt) for prompt in scored.prompts]
             out["completion_messages"] = [as_json(completion) for completion in scored.completions]
-            if any(images := [sizes(prompt) for prompt in scored.prompts]):
-                out["images"] = list(images)
+            if any(seen := [sizes(prompt) for prompt in scored.prompts]):
+                out["images"] = list(seen)
         for place, name in enumerate(self.rules.names):
             missing = scored.missing.get(name, np.zeros(count, dtype=bool))
             values = zip(scored.rewards[:, place].tolist(), missing, strict=True)

@@ -28,12 +28,17 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
+def images(messages: object) -> list[object]:
+    """The images in a prompt's messages, in their order."""
+    if not isinstance(messages, Sequence) or isinstance(messages, str):
+        return []
+    parts = [part for message in messages if isinstance(message, Mapping) for part in _parts(message.get("content"))]
+    return [part.get("image") for part in parts if part.get("type") == "image"]
+
+
 def sizes(messages: object) -> str:
     """Widths and heights of the images in a prompt's messages, "640x480 32x32"; "" where there are none."""
-    if not isinstance(messages, Sequence) or isinstance(messages, str):
-        return ""
-    parts = [part for message in messages if isinstance(message, Mapping) for part in _parts(message.get("content"))]
-    return " ".join(_size(part.get("image")) for part in parts if part.get("type") == "image")
+    return " ".join(map(_size, images(messages)))
 
 
 def received_text(content: object) -> str:

@@ -1,18 +1,28 @@
 import struct
 import zlib
+from itertools import groupby
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlprobe.recorder.encoding import StepEncoder
-from rlprobe.recording.journal import scan
-from rlprobe.recording.merging import decode_steps, merge
+from rlprobe.recording.journal import StepFrame, StepPayload, frame, scan
+from rlprobe.recording.merging import beyond, decode_steps, merge
 
 
 def frames_of(count: int) -> list[bytes]:
     encoder = StepEncoder()
     return [encoder.encode("step", n, n, 1.5, {"a": n * 0.5, "b": float(n)})[0] for n in range(count)]
+
+
+def block(first: int, steps: list[int], rows: list[dict[str, float]]) -> bytes:
+    """The frame of a block as docs/recording-format.md describes it."""
+    names = msgspec.Raw(msgspec.msgpack.encode([*rows[0]]))
+    values = b"".join(struct.pack(f"<{len(row)}d", *row.values()) for row in rows)
+    numbers = struct.pack(f"<{len(steps)}q", *steps)
+    return frame(msgspec.msgpack.encode(StepPayload("steps", first, steps[0], 1.5, names, values, numbers)))
 
 
 FRAMES = frames_of(5)
@@ -65,6 +75,51 @@ def test_no_bytes_make_the_reader_raise(noise):
     assert [frame.sequence for frame in frames[:5]] == [0, 1, 2, 3, 4]
 
 
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=70), st.integers(0, 80))
+@settings(max_examples=100, deadline=None)
+def test_a_block_is_its_steps_one_by_one_and_can_be_cut_anywhere(steps, cut):
+    rows = [{"a": float(place), "b": -0.5 * place} for place in range(len(steps))]
+    encoder = StepEncoder()
+    alone = b"".join(
+        encoder.encode("derived", 7 + place, step, 1.5, row)[0]
+        for place, (step, row) in enumerate(zip(steps, rows, strict=True))
+    )
+    found, foreign = decode_steps(scan(block(7, steps, rows)).payloads)
+    expected, _ = decode_steps(scan(alone).payloads)
+
+    assert (len(found), foreign) == (1, 0)
+    assert [
+        (p.sequence, p.steps, p.values) for p in map(found[0].part, range(len(steps)), range(1, len(steps) + 1))
+    ] == [(each.sequence, each.steps, each.values) for each in expected]
+    rest = beyond(found[0], 2, (2, 7 + cut - 1))
+    assert (() if rest is None else rest.steps) == tuple(steps[cut:])
+    assert beyond(found[0], 2, (3, 0)) is None
+    assert beyond(found[0], 2, (1, 10**9)) is found[0]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"steps": b""},
+        {"steps": bytes(7)},
+        {"steps": bytes(8)},
+        {"steps": bytes(8 * 2048), "values": bytes(8 * 2 * 2048)},
+        {"values": bytes(24)},
+        {"kind": "step"},
+        {"sequence": 2**63},
+    ],
+    ids=["no steps", "half a step", "fewer steps than values", "too many", "half a row", "another kind", "64 bits"],
+)
+def test_a_block_that_is_not_as_described_is_counted_and_left_out(change):
+    names = msgspec.Raw(msgspec.msgpack.encode(["a", "b"]))
+    facts = {"kind": "steps", "sequence": 0, "step": 1, "time": 1.5, "names": names}
+    facts |= {"values": bytes(32), "steps": struct.pack("<2q", 1, 2)}
+    right, wrong = (frame(msgspec.msgpack.encode(StepPayload(**{**facts, **each}))) for each in ({}, change))
+    found, foreign = decode_steps(scan(right + wrong + right).payloads)
+
+    assert ([each.steps for each in found], foreign) == ([(1, 2), (1, 2)], 1)
+
+
 @given(st.binary(min_size=1, max_size=60))
 @settings(max_examples=200, deadline=None)
 def test_a_whole_frame_with_a_foreign_payload_is_counted_and_left_out(payload):
@@ -86,13 +141,24 @@ _LOGS = st.lists(
 )
 
 
+def in_blocks(frames: list[StepFrame]) -> list[StepFrame]:
+    """Neighbours that name the same metrics, as one frame."""
+    out = []
+    for (kind, names), members in groupby(frames, lambda each: (each.kind, each.names)):
+        held = list(members)
+        steps = tuple(step for each in held for step in each.steps)
+        out.append(StepFrame(kind, held[0].sequence, steps, names, b"".join(each.values for each in held)))
+    return out
+
+
 @pytest.mark.slow
-@given(_LOGS)
+@given(_LOGS, st.booleans())
 @settings(max_examples=300, deadline=None)
-def test_merging_is_what_a_dictionary_of_dictionaries_would_do(logs):
+def test_merging_is_what_a_dictionary_of_dictionaries_would_do(logs, together):
     encoder = StepEncoder()
     pieces = [encoder.encode(kind, n, step, 1.0, values)[0] for n, (kind, step, values) in enumerate(logs)]
-    merged = merge(decode_steps(scan(b"".join(pieces)).payloads)[0], segment=3)
+    frames = decode_steps(scan(b"".join(pieces)).payloads)[0]
+    merged = merge(in_blocks(frames) if together else frames, segment=3)
     logged: dict[int, dict[str, float]] = {}
     derived: dict[int, dict[str, float]] = {}
     for kind, step, values in logs:

@@ -1,8 +1,8 @@
-"""Steps whose metrics were encoded alike become frames together.
+"""Steps whose metrics were encoded alike become blocks.
 
 A trainer logs the same metrics step after step, and floats are all encoded in nine bytes: the encoded metrics of many
 steps are then a matrix of bytes in which only the columns of the floats differ. One look at it replaces a decoder,
-forty type checks and forty conversions a step.
+forty type checks and forty conversions a step, and a block names its metrics once.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,10 +17,12 @@ from rlprobe.recorder.encoding import WALL_TIME
 from rlprobe.recorder.items import Item, StepItem
 from rlprobe.recorder.ownership import encode_metrics
 from rlprobe.recording.journal import frame
-from rlprobe.recording.layout import LOGGED
+from rlprobe.recording.layout import BLOCK
 from rlprobe.recording.values import metric_name
 
 LEAST = 8  # steps from which on a matrix is quicker than one after the other
+BLOCK_STEPS = 64  # of a block at most: what a damaged byte can cost
+_BLOCK_BYTES = 5000  # of a block, about: to checksum more than 5 KiB Python lets go of its lock, and gets it back late
 MOST = 8192  # steps of one matrix: each hands the interpreter's lock over a few times, and waits to have it back
 _FLOAT_BYTES = 9  # of a float in msgpack: its mark, then eight bytes, the most significant first
 _encode = msgspec.msgpack.Encoder().encode
@@ -53,7 +55,7 @@ def _encoded_bytes(item: Item) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Together:
-    """Frames of steps, one an item, and the metrics of which one value at least is NaN or infinite."""
+    """Frames that hold the steps of all items, and the metrics of which one value at least is NaN or infinite."""
 
     frames: list[bytes]
     odd: list[str]
@@ -86,8 +88,8 @@ class AlikeEncoder:
     def __init__(self) -> None:
         self._form: _Form | None = None
 
-    def encode(self, items: Sequence[StepItem], numbers: Sequence[int]) -> Together | None:
-        """Frames of the items, under the given sequence numbers; None where the items are not of one form.
+    def encode(self, items: Sequence[StepItem], first: int) -> Together | None:
+        """Blocks of the items, numbered from `first` on; None where the items are not of one form.
 
         Args:
             items: their metrics are of the same number of bytes.
@@ -104,12 +106,21 @@ class AlikeEncoder:
         if form.stamped:
             values[:, count] = [item.time for item in items]
         odd = ~np.isfinite(values).all(axis=0)
-        data, size = values.tobytes(), 8 * values.shape[1]
+        steps = np.array([item.step for item in items], np.int64)
+        most = max(1, min(BLOCK_STEPS, (_BLOCK_BYTES - len(form.encoded)) // (8 + 8 * values.shape[1])))
         frames = [
-            frame(_encode((LOGGED, number, item.step, item.time, form.encoded, data[start : start + size])))
-            for number, item, start in zip(numbers, items, range(0, len(data), size), strict=True)
+            frame(_encode(_block(first + start, items[start], form, values[start : start + most], steps[start:])))
+            for start in range(0, len(items), most)
         ]
         return Together(frames=frames, odd=[form.names[place] for place in np.flatnonzero(odd) if place < count])
+
+
+def _block(
+    sequence: int, item: StepItem, form: _Form, values: NDArray[np.float64], steps: NDArray[np.int64]
+) -> tuple[object, ...]:
+    """The payload of a block that begins with an item's step; of `steps` it has as many as it has rows of values."""
+    numbers = steps[: len(values)].tobytes()
+    return (BLOCK, sequence, item.step, item.time, form.encoded, values.tobytes(), numbers)
 
 
 def _has_form(rows: NDArray[np.uint8], form: _Form) -> bool:

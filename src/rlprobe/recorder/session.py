@@ -5,13 +5,13 @@ Nothing here runs on the training thread except the constructor.
 """
 
 import contextlib
-import itertools
 import logging
 import os
 import time
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
+from threading import Lock
 
 from rlprobe.recorder.alike import AlikeEncoder, runs
 from rlprobe.recorder.encoding import StepEncoder, decoded, sample_frame
@@ -69,8 +69,8 @@ class Session:
         self._streams = Streams.of(root, segment, foothold.ours)
         self.steps, self.samples, self.events = self._streams.all
         self._lock = self._streams.lock
-        self._sequence = itertools.count()
-        self._next = self._derived = 0  # derived: frames that were not logged, of those that are not appended yet
+        self._numbering = Lock()  # both threads tell events, and the steps of a block are numbered in one go
+        self._next = self._logged = 0  # logged: steps whose frames are not appended yet
         self._encoder, self._alike = StepEncoder(), AlikeEncoder()
         self._policy, self._capture_text = policy, capture_text
         policy.written = sum(path.stat().st_size for path in part_files(root))
@@ -126,16 +126,17 @@ class Session:
             learnt(self.document, changes)
         self._manifest_due = True
 
-    def _number(self) -> int:
-        number = next(self._sequence)
-        self._next = number + 1
-        return number
+    def _number(self, count: int = 1) -> int:
+        """The first of so many sequence numbers."""
+        with self._numbering:
+            self._next += count
+            return self._next - count
 
     def _append_steps(self, first: int, frames: list[bytes]) -> None:
         if frames:
             with self._lock:
-                self.dropped += self.steps.write(first, len(frames) - self._derived, b"".join(frames))
-        self._derived = 0
+                self.dropped += self.steps.write(first, self._logged, b"".join(frames))
+        self._logged = 0
 
     def count_dropped(self, rows: int) -> None:
         """Count rows that never reached the session, or failed in it."""
@@ -147,11 +148,10 @@ class Session:
         if self._first_step is None:
             return [frame for item in items for frame in self._step_frames(item)]
         frames = self._statistics_frames()
-        numbers = list(itertools.islice(self._sequence, len(items)))
-        self._next = numbers[-1] + 1
-        together = self._alike.encode(items, numbers)
+        together = self._alike.encode(items, self._number(len(items)))
         if together is None or any(("non_finite", name) not in self._told for name in together.odd):
             return frames + [frame for item in items for frame in self._step_frames(item)]
+        self._logged += len(items)
         return frames + together.frames
 
     def _step_frames(self, item: StepItem) -> list[bytes]:
@@ -163,6 +163,7 @@ class Session:
         metrics = decoded(item.metrics)
         encoded, bad, odd = self._encoder.encode(LOGGED, self._number(), item.step, item.time, metrics)
         frames.append(encoded)
+        self._logged += 1
         self._tell_bad(bad, item.step, item.time)
         for name, value in odd:
             if self._told.first("non_finite", name):
@@ -190,7 +191,6 @@ class Session:
         if not found or self._statistics.step is None:
             return []
         now = time.time()
-        self._derived += 1
         if self._statistics.parts and self._all_ranks:
             self.tell("group_parts", self._statistics.step, now, **self._statistics.parts)
         return [self._encoder.encode(DERIVED, self._number(), self._statistics.step, now, found)[0]]

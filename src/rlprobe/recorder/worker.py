@@ -25,11 +25,12 @@ _SYNC_EVERY = 5.0  # seconds between two fsyncs: what a power loss can cost
 _SNAPSHOT_EVERY = 5.0  # seconds at least between two snapshots
 _SNAPSHOT_SHARE = 100  # times its own duration that a snapshot waits for the next: 1 % of a core
 _GROWTH = 0.05  # fraction by which the rows must have grown
-_JOURNAL_BYTES = 32 << 20  # bytes of journal at which a snapshot is made at once: bounds memory
+_JOURNAL_BYTES = 16 << 20  # bytes of journal at which a snapshot is made at once: bounds memory
 _PART_ROWS, _PART_BYTES = 4096, 32 << 20  # sample rows, or bytes, at which a part is written
 _NEVER = float("inf")
 _ROUND = 16384  # items of one round
 _CROWDED = 32 << 20  # bytes in the queue from which on callers make their items small at the cost of their own time
+_NAP_EVERY, _MOMENT = 256, 5e-5  # every how many such calls one lets go of the interpreter, and for how many seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +72,7 @@ class Worker:
         self._queue: SimpleQueue[Item] = SimpleQueue()
         self._put = self._queue.put
         self.crowded = False
+        self._crowding = 0  # items that came while much waited
         self._given = self._taken = 0  # bytes; a race between callers makes them drift, an empty queue sets them right
         self._bell: SimpleQueue[None] = SimpleQueue()  # an Event's lock would hold up a signal handler that rings again
         self._rung = self._asleep = False
@@ -113,7 +115,8 @@ class Worker:
         waiting = given - self._taken
         if waiting <= self._most_bytes and self._queue.qsize() < self._most_items:
             self._given = given
-            self.crowded = waiting > _CROWDED
+            if waiting > _CROWDED:
+                self._make_way()
             self._put(item)
             if self._asleep:
                 self.wake()
@@ -122,6 +125,13 @@ class Worker:
             self.lost += rows
             self.lost_bytes += item.size
         return False
+
+    def _make_way(self) -> None:
+        """Much waits: now and then let the writer have the interpreter, for which it waits in a loop that only logs."""
+        self.crowded = True
+        self._crowding += 1
+        if self._crowding % _NAP_EVERY == 0:
+            time.sleep(_MOMENT)
 
     def flush(self, timeout: float) -> bool:
         """Have everything that was handed over before in the journal.
@@ -192,9 +202,10 @@ class Worker:
             self._taken += sum(item.size for item in entries)
             self._attempt("write", lambda entries=entries: self.session.write(entries))  # type: ignore[misc]  # bound early
             self._taken_out = []
+            self.crowded = self._given - self._taken > _CROWDED
         if self._given != self._taken and self._queue.empty():
             self._given = self._taken = 0
-        self.crowded = False
+            self.crowded = False
 
     def _attempt(self, where: str, action: Callable[[], object]) -> bool:
         try:

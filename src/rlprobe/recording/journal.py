@@ -18,7 +18,10 @@ _PAYLOAD_START = re.compile(rb"[\x90-\x9f]")  # a payload is a msgpack array of 
 
 
 class StepPayload(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """Payload of a frame of steps: `names` is the msgpack array of the metrics' names, `values` their float64."""
+    """Payload of a frame of steps: `names` is the msgpack array of the metrics' names, `values` their float64.
+
+    A block holds several steps: their int64 in `steps`, and their values one row behind the other.
+    """
 
     kind: str
     sequence: int
@@ -26,16 +29,48 @@ class StepPayload(msgspec.Struct, array_like=True, frozen=True, gc=False):
     time: float
     names: msgspec.Raw
     values: bytes
+    steps: bytes = b""
 
 
 class StepFrame(msgspec.Struct, frozen=True, gc=False):
-    """Values of one step; frames that name the same metrics share `names`. Holds no view of a file's bytes."""
+    """Values of a step, or of several. Holds no view of a file's bytes; frames of the same metrics share `names`.
+
+    Attributes:
+        kind: logged or derived.
+        sequence: number of the first step's frame; the others of a block follow it one by one.
+        steps: one at least, in the order in which they were logged.
+        names: of the metrics.
+        values: (steps x names) float64, row by row.
+    """
 
     kind: str
     sequence: int
-    step: int
+    steps: tuple[int, ...]
     names: tuple[str, ...]
     values: bytes
+
+    @property
+    def last(self) -> int:
+        """Number of the last step's frame."""
+        return self.sequence + len(self.steps) - 1
+
+    def part(self, start: int, stop: int) -> "StepFrame":
+        """The steps in these places alone."""
+        width = 8 * len(self.names)
+        values = self.values[start * width : stop * width]
+        return StepFrame(self.kind, self.sequence + start, self.steps[start:stop], self.names, values)
+
+    def behind(self, sequence: int) -> "StepFrame | None":
+        """The steps whose number is above `sequence`; None where there are none."""
+        if sequence < self.sequence:
+            return self
+        return self.part(sequence - self.sequence + 1, len(self.steps)) if sequence < self.last else None
+
+    def from_step(self, step: int) -> "list[StepFrame]":
+        """What it holds for `step` and higher ones."""
+        if min(self.steps) >= step:
+            return [self]
+        return [self.part(place, place + 1) for place, each in enumerate(self.steps) if each >= step]
 
 
 class SampleFrame(msgspec.Struct, array_like=True, frozen=True, gc=False):

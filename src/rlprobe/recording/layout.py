@@ -27,6 +27,8 @@ FRAME_HEADER = 8  # bytes: u32 payload length, u32 crc32 of the payload, both li
 MAX_FRAME = 1 << 28  # bytes; a longer length is damage
 
 LOGGED, DERIVED, SAMPLE_ROWS = "step", "derived", "samples"  # frame kinds
+BLOCK = "steps"  # frame kind: several logged steps of the same metrics, numbered one after the other
+MOST_OF_A_BLOCK = 1024  # steps of a block; more is damage
 FLOAT16, INT32 = 1, 2  # msgpack extension codes: little-endian array of that type
 
 STEP, SEGMENT, SEQUENCE = "step", "segment", "sequence"

@@ -1,20 +1,24 @@
 """Frames of steps become rows: one a step, merged by key; the newest frame wins, derived values only fill gaps."""
 
+import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import msgspec
 import numpy as np
 
 from rlprobe.recording.columns import NO_ROWS, Rows
+from rlprobe.recording.frames import Position
 from rlprobe.recording.journal import StepFrame, StepPayload
-from rlprobe.recording.layout import DERIVED, LOGGED
+from rlprobe.recording.layout import BLOCK, DERIVED, LOGGED, MOST_OF_A_BLOCK
 from rlprobe.recording.run import BoolArray, FloatArray, IntArray
 
 _payloads = msgspec.msgpack.Decoder(StepPayload)
 _names = msgspec.msgpack.Decoder(tuple[str, ...])
 _KINDS = (LOGGED, DERIVED)
 _LEAST, _MOST = -(2**63), 2**63 - 1
+_MOST_SEQUENCE = 2**62  # so that counting on from there stays within 64 bits
 
 
 def decode_steps(payloads: Iterable[bytes | memoryview]) -> tuple[list[StepFrame], int]:
@@ -27,6 +31,7 @@ def decode_steps(payloads: Iterable[bytes | memoryview]) -> tuple[list[StepFrame
     for payload in payloads:
         try:
             found = _payloads.decode(payload)
+            steps = _steps_of(found)
             if last is None or found.names != last:
                 encoded = bytes(found.names)
                 names = known[encoded] = known.get(encoded) or _names.decode(encoded)
@@ -34,11 +39,27 @@ def decode_steps(payloads: Iterable[bytes | memoryview]) -> tuple[list[StepFrame
         except (msgspec.MsgspecError, UnicodeDecodeError):
             foreign += 1
             continue
-        if len(found.values) != 8 * len(names) or found.kind not in _KINDS or not _LEAST <= found.step <= _MOST:
+        if not steps or len(found.values) != 8 * len(names) * len(steps) or not 0 <= found.sequence < _MOST_SEQUENCE:
             foreign += 1
         else:
-            frames.append(StepFrame(found.kind, found.sequence, found.step, names, found.values))
+            kind = LOGGED if found.kind == BLOCK else found.kind
+            frames.append(StepFrame(kind, found.sequence, steps, names, found.values))
     return frames, foreign
+
+
+def _steps_of(found: StepPayload) -> tuple[int, ...]:
+    """The steps of a frame; none where it is not as the format describes it."""
+    if found.kind == BLOCK:
+        count, rest = divmod(len(found.steps), 8)
+        return () if rest or count > MOST_OF_A_BLOCK else struct.unpack(f"<{count}q", found.steps)
+    return (found.step,) if found.kind in _KINDS and _LEAST <= found.step <= _MOST else ()
+
+
+def beyond(frame: StepFrame, segment: int, position: Position) -> StepFrame | None:
+    """What of a segment's frame lies behind a position; None where nothing does."""
+    if segment != position[0]:
+        return frame if segment > position[0] else None
+    return frame.behind(position[1])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,24 +84,24 @@ def merge(frames: Sequence[StepFrame], segment: int) -> Merged:
     """The rows of one segment's frames, which are in ascending sequence."""
     if not frames:
         return Merged()
-    sequences = np.array([frame.sequence for frame in frames], dtype=np.int64)
-    steps, home = np.unique(np.array([frame.step for frame in frames], dtype=np.int64), return_inverse=True)
+    counts = np.array([len(frame.steps) for frame in frames])
+    ends = np.cumsum(counts)
+    before = np.array([frame.sequence for frame in frames], dtype=np.int64) - (ends - counts)
+    sequences = np.repeat(before, counts) + np.arange(ends[-1])
+    listed = np.fromiter(chain.from_iterable(frame.steps for frame in frames), np.int64, ends[-1])
+    groups = _groups(frames)
+    if len(groups) == 1 and (np.diff(listed) > 0).all():  # each step once, in order: nothing to merge
+        return _unmerged(frames, listed, sequences, segment)
+    steps, home = np.unique(listed, return_inverse=True)
     last = np.full(len(steps), -1, dtype=np.int64)
     np.maximum.at(last, home, sequences)
-    groups: dict[tuple[str, tuple[str, ...]], list[int]] = {}
-    members: list[int] = []
-    kind, names = "", tuple[str, ...]()  # of the frame before: most are of one group, whose key is long to look up
-    for index, frame in enumerate(frames):
-        if frame.names is not names or frame.kind != kind:
-            kind, names = frame.kind, frame.names
-            members = groups.setdefault((kind, names), [])
-        members.append(index)
     cells: dict[str, _Cells] = {}
     for kind in (DERIVED, LOGGED):
         for (its_kind, _), members in groups.items():
             if its_kind == kind:
+                places = np.concatenate([np.arange(ends[index] - counts[index], ends[index]) for index in members])
                 chosen = [frames[index] for index in members]
-                _fill(cells, len(steps), home[members], sequences[members], chosen)
+                _fill(cells, len(steps), home[places], sequences[places], chosen)
         for column in cells.values():
             column.newest.fill(-1)
     rows = Rows(
@@ -92,11 +113,46 @@ def merge(frames: Sequence[StepFrame], segment: int) -> Merged:
     return Merged(rows=rows, derived={name: column.derived for name, column in cells.items()})
 
 
+def _groups(frames: Sequence[StepFrame]) -> dict[tuple[str, tuple[str, ...]], list[int]]:
+    """Which frames are of one kind and name the same metrics."""
+    groups: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+    members: list[int] = []
+    kind, names = "", tuple[str, ...]()  # of the frame before: most are of one group, whose key is long to look up
+    for index, frame in enumerate(frames):
+        if frame.names is not names or frame.kind != kind:
+            kind, names = frame.kind, frame.names
+            members = groups.setdefault((kind, names), [])
+        members.append(index)
+    return groups
+
+
+def _matrix(frames: Sequence[StepFrame]) -> FloatArray:
+    """(steps, names) the values of frames that name the same metrics."""
+    values = np.frombuffer(b"".join([frame.values for frame in frames]), dtype="<f8")
+    return values.reshape(-1, len(frames[0].names)) if frames[0].names else np.empty((0, 0))
+
+
+def _unmerged(frames: Sequence[StepFrame], steps: IntArray, sequences: IntArray, segment: int) -> Merged:
+    """The rows of frames that name the same metrics, and each step of which is logged once, in ascending order."""
+    everywhere = np.ones(len(steps), dtype=bool)
+    derived = everywhere if frames[0].kind == DERIVED else ~everywhere
+    by_name: dict[str, FloatArray] = {}
+    for name, values in zip(frames[0].names, _matrix(frames).T, strict=True):
+        by_name.setdefault(name, values)
+    rows = Rows(
+        steps=steps,
+        segments=np.full(len(steps), segment, dtype=np.int64),
+        sequences=sequences,
+        columns={name: (values, everywhere) for name, values in by_name.items()},
+    )
+    return Merged(rows=rows, derived=dict.fromkeys(by_name, derived))
+
+
 def _fill(cells: dict[str, _Cells], rows: int, home: IntArray, sequences: IntArray, frames: list[StepFrame]) -> None:
     """Enter the values of frames that name the same metrics; of two frames for one cell the newer stays."""
     derived = frames[0].kind == DERIVED
     listed = frames[0].names
-    matrix = np.frombuffer(b"".join(frame.values for frame in frames), dtype="<f8").reshape(len(frames), len(listed))
+    matrix = _matrix(frames)
     unbroken = slice(home[0], home[-1] + 1) if (np.diff(home) == 1).all() else home  # one frame a step, none missing
     for position, name in enumerate(listed):
         column = cells.get(name)

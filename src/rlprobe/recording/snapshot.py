@@ -8,11 +8,11 @@ from rlprobe.recording.damage import refused, set_aside
 from rlprobe.recording.frames import JournalFile, journal_files, read_journals, remove_journals
 from rlprobe.recording.journal import StepFrame
 from rlprobe.recording.layout import STEPS
-from rlprobe.recording.merging import decode_steps, merge
+from rlprobe.recording.merging import beyond, decode_steps, merge
 from rlprobe.recording.parquet import DAMAGE, END, NOTHING, Position, StepsFile, write_steps
 
 _OPEN_FRAMES = 1024  # frames that a snapshot leaves in the journal at most, because their step can still change
-_PIECE_BYTES = 32 << 20  # bytes of journal that are in memory at once, where the files are no larger
+_PIECE_BYTES = 16 << 20  # bytes of journal that are in memory at once, where the files are no larger
 _PIECE_SHARE = 8  # or this part of steps.parquet, when that is more: writing it anew costs by its size
 _STREAM = "steps"
 
@@ -37,11 +37,11 @@ def pending_steps(root: Path, covers: Position, before: Position = END) -> Pendi
         unreadable += content.unreadable + foreign
         segment = content.file.segment
         for frame in decoded:
-            position = (segment, frame.sequence)
-            if position > newest:
-                newest = position
-                frames.setdefault(segment, []).append(frame)
-        last[content.file] = (segment, decoded[-1].sequence) if decoded else (segment, content.file.first)
+            new = beyond(frame, segment, newest)
+            if new is not None:
+                newest = (segment, new.last)
+                frames.setdefault(segment, []).append(new)
+        last[content.file] = (segment, decoded[-1].last) if decoded else (segment, content.file.first)
     return Pending(frames=frames, last=last, unreadable=unreadable)
 
 
@@ -98,17 +98,21 @@ def _move(root: Path, *, closing: bool, before: Position) -> int:
     if not closing and pending.frames:
         newest = max(pending.frames)
         pending.frames[newest] = _without_open_step(pending.frames[newest])
+    reached = [(segment, frames[-1].last) for segment, frames in pending.frames.items() if frames]
     merged = [merge(frames, segment) for segment, frames in sorted(pending.frames.items()) if frames]
+    pending.frames.clear()  # the same values twice would be twice the memory
     if merged:
-        reach = max((segment, frames[-1].sequence) for segment, frames in pending.frames.items() if frames)
-        covers = max(covers, reach)
+        covers = max(covers, *reached)
         write_steps(path, old, merged, covers, tidy=not closing)
     remove_journals([file for file, position in pending.last.items() if position <= covers])
     return sum(len(part.rows) for part in merged)
 
 
 def _without_open_step(frames: list[StepFrame]) -> list[StepFrame]:
-    """The frames before the first one of the highest step; all of them where that leaves too many."""
-    highest = max(frame.step for frame in frames)
-    first = next(index for index, frame in enumerate(frames) if frame.step == highest)
-    return frames[:first] if len(frames) - first <= _OPEN_FRAMES else frames
+    """What comes before the first frame of the highest step; everything where that leaves too much."""
+    highest = max(max(frame.steps) for frame in frames)
+    first = next(index for index, frame in enumerate(frames) if highest in frame.steps)
+    if sum(len(frame.steps) for frame in frames[first:]) > _OPEN_FRAMES:
+        return frames
+    closed = frames[first].steps.index(highest)
+    return [*frames[:first], *([frames[first].part(0, closed)] if closed else [])]

@@ -1,6 +1,5 @@
 """The rows of steps, live: the parquet prefix, then the journal's frames, each frame once, in order."""
 
-from collections import deque
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -11,9 +10,9 @@ from rlprobe.recording.columns import Rows
 from rlprobe.recording.frames import JournalFile, journal_files
 from rlprobe.recording.journal import StepFrame, scan
 from rlprobe.recording.layout import STEPS
-from rlprobe.recording.merging import Merged, concatenate, decode_steps, merge, patch
+from rlprobe.recording.merging import Merged, beyond, concatenate, decode_steps, merge, patch
 from rlprobe.recording.parquet import DAMAGE, NOTHING, Position, StepsFile
-from rlprobe.recording.run import Revision
+from rlprobe.recording.run import IntArray, Revision
 
 _WINDOW = 64  # steps whose frames are kept, so that a value that comes late changes a few rows instead of all
 _LOWEST = -(1 << 63)
@@ -39,7 +38,7 @@ class StepsTail:
         self._newest: Position = NOTHING
         self._last_step = _LOWEST
         self._floor = _LOWEST  # steps up to here are not in the window
-        self._window: deque[StepFrame] = deque()
+        self._window: list[StepFrame] = []
         self._started = False
         self.first_steps: dict[int, int] = {}
 
@@ -129,10 +128,10 @@ class StepsTail:
         """The frames behind the newest one so far, by segment."""
         out: dict[int, list[StepFrame]] = {}
         for segment, frame in frames:
-            position = (segment, frame.sequence)
-            if position > self._newest:
-                self._newest = position
-                out.setdefault(segment, []).append(frame)
+            new = beyond(frame, segment, self._newest)
+            if new is not None:
+                self._newest = (segment, new.last)
+                out.setdefault(segment, []).append(new)
         return out
 
     def _everything(self, frames: list[tuple[int, StepFrame]], revision: Revision) -> Iterator[Delivery]:
@@ -162,11 +161,11 @@ class StepsTail:
         if not fresh or max(fresh) != max(self.first_steps, default=-1):
             return
         frames = fresh[max(fresh)]
-        recent = set(sorted({frame.step for frame in frames})[-_WINDOW:])
-        if (self._root / STEPS).exists():
-            recent &= {self._last_step}  # older ones may have values in parquet; the newest is never there alone
-        self._window = deque(frame for frame in frames if frame.step in recent)
+        recent = _steps(frames)[-_WINDOW:].tolist()
+        if (self._root / STEPS).exists():  # older ones may have values in parquet; the newest is never there alone
+            recent = [step for step in recent if step == self._last_step]
         self._floor = min(recent, default=self._last_step + 1) - 1
+        self._window = [part for frame in frames for part in frame.from_step(self._floor + 1)]
 
     def _late(self, segment: int, step: int) -> bool:
         return segment in self.first_steps and step < self._last_step
@@ -176,11 +175,11 @@ class StepsTail:
         if segment not in self.first_steps:
             self._window.clear()
             self._last_step, self._floor = _LOWEST, _LOWEST
-        lowest = min(frame.step for frame in new)
+        lowest = min(min(frame.steps) for frame in new)
         late = lowest < self._last_step
         if late and lowest <= self._floor:
             return None
-        held = [frame for frame in self._window if frame.step >= lowest]
+        held = [part for frame in self._window for part in frame.from_step(lowest)]
         rows = merge(held + new, segment).rows
         self._note_rows(rows)
         self._window.extend(new)
@@ -188,10 +187,10 @@ class StepsTail:
         return rows, "tail" if late else "none"
 
     def _trim(self) -> None:
-        steps = sorted({frame.step for frame in self._window})
+        steps = _steps(self._window)
         if len(steps) > 2 * _WINDOW:
-            self._floor = steps[-_WINDOW - 1]
-            self._window = deque(frame for frame in self._window if frame.step > self._floor)
+            self._floor = int(steps[-_WINDOW - 1])
+            self._window = [part for frame in self._window for part in frame.from_step(self._floor + 1)]
 
     def _note_rows(self, rows: Rows) -> None:
         if len(rows):
@@ -199,6 +198,11 @@ class StepsTail:
             first = int(rows.steps[0])
             self.first_steps[segment] = min(first, self.first_steps.get(segment, first))
             self._last_step = int(rows.steps[-1])
+
+
+def _steps(frames: list[StepFrame]) -> IntArray:
+    """The steps that frames hold something for, in ascending order."""
+    return np.unique(np.array([step for frame in frames for step in frame.steps], dtype=np.int64))
 
 
 def _by_segment(groups: list[Rows]) -> dict[int, list[Rows]]:

@@ -132,7 +132,7 @@ def _journal_ascends(root: Path) -> Iterator[tuple[str, str]]:
     for content in read_journals(root, "steps"):
         frames = decode_steps(content.payloads)[0]
         where = str(content.file.path.relative_to(root))
-        if any(second.sequence <= first.sequence for first, second in pairwise(frames)):
+        if any(second.sequence <= first.last for first, second in pairwise(frames)):
             yield where, "sequence numbers do not ascend"
         if frames and frames[0].sequence < content.file.first:
             yield where, f"begins with frame {frames[0].sequence}, before the number in its name"

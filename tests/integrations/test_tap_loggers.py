@@ -70,3 +70,25 @@ def test_a_table_of_completions_gives_samples(run: Run) -> None:
 
 def test_no_hook_failed(run: Run) -> None:
     assert [event for event in run.events if event.kind == "bad_hook"] == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "axis", "steps"),
+    [
+        ("*", "learner/turn", [50, 100, 150, 200]),
+        ("train/*", "train/optimizer_step", [50, 100, 150, 200]),
+        ("*", "tokens_seen", [7, 8, 14, 15, 21, 22, 28, 29, 30]),  # counts no steps: wandb's own are taken
+    ],
+)
+def test_the_axis_of_training_in_wandb_is_the_step(tmp_path: Path, pattern: str, axis: str, steps: list[int]) -> None:
+    words = [sys.executable, "-m", "rlprobe", "run", "--run", str(tmp_path / "run"), "--", sys.executable]
+    words += [str(PROGRAM.with_name("wandb_axes.py")), str(tmp_path), pattern, axis]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+    axes = open_run(tmp_path / "run")
+    assert axes.steps.tolist() == steps
+    losses = axes.column("loss")
+    np.testing.assert_allclose(losses[np.isfinite(losses)], [1, 1 / 2, 1 / 3, 1 / 4])
+    assert axes.samples().columns["step"].tolist() == [200 if len(steps) == 4 else 30]
+    assert [event for event in axes.events if event.kind == "bad_hook"] == []

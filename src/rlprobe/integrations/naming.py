@@ -36,9 +36,9 @@ def is_number(value: object) -> bool:
     return hasattr(value, "item") and tuple(getattr(value, "shape", (0,))) in _SCALAR_SHAPES
 
 
-def own_step(row: Mapping[str, object]) -> int | None:
-    """The step that a row carries under one of the names that trainers give it."""
-    keys = tuple(key for key in STEP_KEYS if key in row)
+def own_step(row: Mapping[str, object], axis: str | None = None) -> int | None:
+    """The step that a row carries, as a whole number: under that axis, or under a name that trainers give it."""
+    keys = tuple(key for key in (STEP_KEYS if axis is None else (axis,)) if key in row)
     plain = {key: value.item() if hasattr(value := row[key], "item") else value for key in keys}
     return step_of(plain, keys)
 

@@ -110,6 +110,7 @@ class Tap:
         run: str = "",
         config: Callable[[], Mapping[str, object]] | None = None,
         folder: str = "",
+        axis: str = "",
     ) -> bool:
         """Record a row that a logger was handed.
 
@@ -121,12 +122,15 @@ class Tap:
             run: the logger's name of the run; another one after `finished` begins another recording.
             config: gives the configuration of the run; called once.
             folder: where the logger writes the row: one key of two folders is two metrics.
+            axis: the key whose values the user made the steps; "" where he made none so.
 
         Returns:
             Whether the row's run is the one that is recorded: of two at once it is the first.
         """
         with self._lock:
-            return self._recording.take(source, row, step=step, count=count, run=run, config=config, folder=folder)
+            return self._recording.take(
+                source, row, step=step, count=count, run=run, config=config, folder=folder, axis=axis
+            )
 
     def take_samples(
         self, source: str, step: object, rows: Sequence[Mapping[str, object]], *, count: object = None

@@ -9,21 +9,29 @@ class Clock:
     """The step of one logger's rows.
 
     A step that the caller names is the row's, and the logger counts on from it. Where rows carry one of the trainer's,
-    the logger's own count says nothing, and a row without one belongs to the step before it.
+    the logger's own count says nothing, and a row without one belongs to the step before it. An axis that the user
+    defined goes before all: what he names as the step is then the logger's own count.
     """
 
     def __init__(self) -> None:
         self._last: int | None = None
+        self._axis = ""
         self._carried = False  # the last step came with its row
 
-    def step(self, row: Mapping[str, object], named: object, count: object) -> int:
+    def step(self, row: Mapping[str, object], named: object, count: object, axis: str = "") -> int:
         """The step of a row.
 
         Args:
             row: flat; a trainer's own step may be in it.
             named: what the caller named as the step.
             count: the logger's own count of rows.
+            axis: the key of rows whose whole numbers are steps, from here on; "" for the one that was told before.
         """
+        self._axis = axis or self._axis
+        if (at := own_step(row, self._axis)) is not None:
+            self._last, self._carried = at, True
+        if at is not None or (self._axis and self._carried):
+            return self._last or 0
         step = _whole(named)
         if step is None and (own := own_step(row)) is not None:
             self._last, self._carried = own, True

@@ -7,7 +7,8 @@ slime (624b824) and prime-rl (559b447).
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from rlprobe.integrations.tap_loggers import Install, Row, as_dict
+from rlprobe.integrations.tap_loggers import Install
+from rlprobe.integrations.tap_rows import Row, as_dict
 from rlprobe.integrations.wrapping import Wraps
 
 if TYPE_CHECKING:

@@ -5,25 +5,18 @@ trackio 0.43, mlflow 3.17, swanlab 0.10 and transformers 5.24. A package of the 
 name: a hook takes whatever arguments come, and says nothing of those that no logger hands over.
 """
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 from weakref import WeakKeyDictionary
 
+from rlprobe.integrations.tap_rows import LoggersRun, Row, RowCount, as_dict, take_of
+from rlprobe.integrations.tap_wandb import wandb
 from rlprobe.integrations.wrapping import Wraps
 
 if TYPE_CHECKING:
     from rlprobe.integrations.tap import Tap
 
-Row = Mapping[str, object]
 Install = Callable[["Tap", Wraps, object], None]
-
-
-class _Run(Protocol):
-    """A run of wandb, Trackio or SwanLab."""
-
-    id: str
-    config: object
 
 
 class _Entry(Protocol):
@@ -34,54 +27,11 @@ class _Entry(Protocol):
     step: int
 
 
-class _RowCount:
-    """wandb's count of rows: a call without `commit` or with a step of its own adds to the row that is open."""
-
-    def __init__(self, first: int) -> None:
-        self._row = first
-
-    def take(self, step: object, commit: object) -> int:
-        if isinstance(step, int):
-            self._row = max(self._row, step)
-        row = self._row
-        if commit or (commit is None and step is None):
-            self._row += 1
-        return row
-
-
-def wandb(tap: "Tap", wraps: Wraps, module: object) -> None:
-    """wandb: Run.log, which wandb.log is."""
-    counts: WeakKeyDictionary[object, _RowCount] = WeakKeyDictionary()
-
-    def log(
-        run: _Run, data: object = None, step: object = None, commit: object = None, *_: object, **__: object
-    ) -> None:
-        if run not in counts:
-            counts[run] = _RowCount(int(getattr(run, "starting_step", 0) or 0))
-        count = counts[run].take(step, commit)
-        if not isinstance(data, Mapping) or not _take_of(tap, "wandb", run, data, step, count):
-            return
-        for table in data.values():
-            if rows := _table_rows(table):
-                tap.take_samples("wandb", step, rows, count=count)
-
-    def finish(run: _Run, *_: object, **__: object) -> None:
-        tap.finished("wandb", str(getattr(run, "id", "")), lambda: as_dict(getattr(run, "config", None)))
-
-    owner = vars(module)["Run"]
-    wraps.around(owner, "log", before=log)
-    wraps.around(owner, "finish", before=finish)
-    library = sys.modules.get("wandb")
-    running = getattr(library, "run", None)
-    if isinstance(running, owner):  # wandb.log was bound when the run began
-        wraps.replace(library, "log", running.log)
-
-
 def trackio(tap: "Tap", wraps: Wraps, module: object) -> None:
     """Trackio: Run.log, which trackio.log calls."""
 
-    def log(run: _Run, metrics: object = None, step: object = None, *_: object, **__: object) -> None:
-        _take_of(tap, "trackio", run, metrics, step, getattr(run, "_next_step", None))
+    def log(run: LoggersRun, metrics: object = None, step: object = None, *_: object, **__: object) -> None:
+        take_of(tap, "trackio", run, metrics, step, getattr(run, "_next_step", None))
 
     _wrap_run(tap, wraps, vars(module)["Run"], "trackio", {"log": log})
 
@@ -91,12 +41,12 @@ def swanlab(tap: "Tap", wraps: Wraps, module: object) -> None:
 
     It counts as wandb does, but the row of a step that was named is closed.
     """
-    counts: WeakKeyDictionary[object, _RowCount] = WeakKeyDictionary()
+    counts: WeakKeyDictionary[object, RowCount] = WeakKeyDictionary()
 
-    def log(run: _Run, data: object = None, step: object = None, *_: object, **__: object) -> None:
+    def log(run: LoggersRun, data: object = None, step: object = None, *_: object, **__: object) -> None:
         if step is None or (isinstance(step, int) and step >= 0):
-            count = counts.setdefault(run, _RowCount(0)).take(step, commit=True)
-            _take_of(tap, "swanlab", run, data, step, count)
+            count = counts.setdefault(run, RowCount(0)).take(step, commit=True)
+            take_of(tap, "swanlab", run, data, step, count)
 
     owner = vars(module).get("Run") or vars(module)["SwanLabRun"]
     _wrap_run(tap, wraps, owner, "swanlab", {"_log_impl" if hasattr(owner, "_log_impl") else "log": log})
@@ -110,14 +60,6 @@ def _wrap_run(tap: "Tap", wraps: Wraps, owner: object, source: str, hooks: Mappi
 
     for name, hook in {**hooks, "finish": finish}.items():
         wraps.around(owner, name, before=hook)
-
-
-def _take_of(tap: "Tap", source: str, run: _Run, row: object, step: object, count: object) -> bool:
-    """Record a row of a logger's run; nothing of what is no row."""
-    if not isinstance(row, Mapping):
-        return False
-    config = lambda: as_dict(getattr(run, "config", None))  # noqa: E731 - a name for one argument
-    return tap.take(source, row, step=step, count=count, run=str(getattr(run, "id", "")), config=config)
 
 
 def summary_writer(tap: "Tap", wraps: Wraps, module: object) -> None:
@@ -271,23 +213,3 @@ LOGGERS: tuple[tuple[str, str, Install], ...] = (  # module, what it must have, 
     ("transformers.trainer_callback", "CallbackHandler", hf_trainer),
     ("ray", "init remote", ray),
 )
-
-
-def as_dict(config: object) -> dict[str, object]:
-    """A configuration as a dict, whatever object holds it; a logger's own entries begin with an underscore."""
-    if isinstance(config, Mapping):
-        return {str(key): value for key, value in config.items() if not str(key).startswith("_")}
-    for name in ("as_dict", "to_dict"):
-        if callable(method := getattr(config, name, None)):
-            return as_dict(method())
-    if hasattr(config, "keys") and hasattr(config, "__getitem__"):
-        return as_dict({key: config[key] for key in config.keys()})  # noqa: SIM118 - it is no dict
-    return {}
-
-
-def _table_rows(table: object) -> list[dict[str, object]]:
-    """The rows of a table that holds prompts with completions; empty for anything else."""
-    columns, data = getattr(table, "columns", None), getattr(table, "data", None)
-    if not isinstance(columns, list) or not isinstance(data, list) or not {"prompt", "completion"} <= set(columns):
-        return []
-    return [dict(zip(columns, row, strict=False)) for row in data]

@@ -73,6 +73,7 @@ class Recording:
         run: str,
         config: Callable[[], Configuration] | None,
         folder: str = "",
+        axis: str = "",
     ) -> bool:
         """Record a row; whether it is one of the run that is recorded."""
         self._leave_the_parents()
@@ -81,7 +82,7 @@ class Recording:
         given = flat(row)
         if folder:
             given = {self._apart(key, folder): value for key, value in given.items()}
-        at = self._clocks.setdefault(source, Clock()).step(given, step, count)
+        at = self._clocks.setdefault(source, Clock()).step(given, step, count, axis)
         metrics = self._naming.canonical({key: value for key, value in given.items() if self._owns(source, key)})
         if not metrics:
             return True

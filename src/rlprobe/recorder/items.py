@@ -1,7 +1,7 @@
 """What travels from the training thread to the writer thread. An item owns what it holds.
 
 They are msgspec structs because the training thread makes one a call: a tenth of the cost of a frozen dataclass.
-`size` is the bytes of memory that an item takes in the queue, about.
+`size` is the bytes of memory that an item takes in the queue, about, and never below ITEM_BYTES.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,6 +11,7 @@ from typing import TypeAlias
 import msgspec
 
 Row = Mapping[str, object]
+ITEM_BYTES = 256  # bytes that an item takes in the queue at least, besides what it carries
 LEAST, MOST = -(2**63), 2**63 - 1  # steps that the format holds
 
 
@@ -20,7 +21,7 @@ class StepItem(msgspec.Struct, frozen=True, gc=False):
     step: int
     time: float
     metrics: Mapping[str, object] | bytes
-    size: int = 0
+    size: int = ITEM_BYTES
 
 
 class SamplesItem(msgspec.Struct, frozen=True):
@@ -29,7 +30,7 @@ class SamplesItem(msgspec.Struct, frozen=True):
     step: int
     time: float
     rows: Sequence[Row] | Mapping[str, Sequence[object]]
-    size: int = 0
+    size: int = ITEM_BYTES
 
 
 class EventItem(msgspec.Struct, frozen=True):
@@ -56,7 +57,7 @@ class FlushItem:
     a signal takes out of `wait`, and that fails there, would keep the writer from ever going on.
     """
 
-    size = 0
+    size = 0  # it is put past the bounds
 
     def __init__(self) -> None:
         self.kept = False

@@ -7,17 +7,15 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from rlprobe.recorder.items import Row, StepItem
+from rlprobe.recorder.items import ITEM_BYTES, Row, StepItem
 
 # Refuses arrays, tensors and every subclass of a number: one call both looks at all types and makes the copy.
 encode_metrics = msgspec.msgpack.Encoder(decimal_format="number").encode
 
 _PLAIN = frozenset((float, int, bool, str, type(None)))
-_SUMS = frozenset((float, int))
 _DEPTH = 4  # levels of lists and dicts that are copied: messages of a chat have two
 _VALUE_BYTES = 64  # bytes that a plain value takes in memory, about
 _METRIC_BYTES = 56  # bytes that one metric of a dict takes in memory, about
-_ITEM_BYTES = 256  # bytes that a step takes in the queue besides its metrics, about
 
 
 class MetricsHolder:
@@ -42,16 +40,17 @@ class MetricsHolder:
         given = metrics if type(metrics) is dict else dict(metrics)
         if self._plain and not compact:
             try:
-                self._plain = type(sum(given.values())) in _SUMS  # type: ignore[arg-type]  # what cannot be added raises
+                found = type(sum(given.values()))  # type: ignore[arg-type]  # what cannot be added raises
             except Exception:  # a foreign object's own code ran, or a text is among the values
-                self._plain = False
-            if self._plain:
-                return StepItem(step, time, given.copy(), _METRIC_BYTES * len(given) + _ITEM_BYTES)
+                found = object
+            if found is float or found is int:
+                return StepItem(step, time, given.copy(), _METRIC_BYTES * len(given) + ITEM_BYTES)
+            self._plain = False
         try:
             encoded = encode_metrics(given)
         except Exception:  # whatever msgpack has no form for, in keys too, travels as it is
-            return StepItem(step, time, owned_metrics(given), _METRIC_BYTES * len(given) + _ITEM_BYTES)
-        return StepItem(step, time, encoded, len(encoded) + _ITEM_BYTES)
+            return StepItem(step, time, owned_metrics(given), _METRIC_BYTES * len(given) + ITEM_BYTES)
+        return StepItem(step, time, encoded, len(encoded) + ITEM_BYTES)
 
 
 def owned_metrics(metrics: Mapping[str, object]) -> dict[str, object]:
@@ -92,12 +91,12 @@ def _owned_row(row: Row) -> Row:
 
 
 def size_of_rows(rows: Sequence[Row] | Mapping[str, Sequence[object]]) -> tuple[int, int]:
-    """(bytes, rows) of sample rows; the bytes are those of the row in the middle times the count."""
+    """(bytes, rows) of the item of sample rows; the bytes are those of the row in the middle times the count."""
     if type(rows) is not list and isinstance(rows, Mapping):
         count = max((len(values) for values in rows.values() if hasattr(values, "__len__")), default=0)
-        return sum(_size_of_column(values) for values in rows.values()), count
+        return sum(_size_of_column(values) for values in rows.values()) + ITEM_BYTES, count
     count = len(rows)
-    return (_size_of_row(rows[count // 2]) * count if count else 0), count
+    return ITEM_BYTES + (_size_of_row(rows[count // 2]) * count if count else 0), count
 
 
 def _size_of_row(row: object) -> int:

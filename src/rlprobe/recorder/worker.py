@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 
-from rlprobe.recorder.items import FlushItem, Item, rows_of
+from rlprobe.recorder.items import ITEM_BYTES, FlushItem, Item, rows_of
 from rlprobe.recorder.session import Session
 from rlprobe.recording.run import State
 
@@ -68,6 +68,7 @@ class Worker:
         self.lost = 0
         self.lost_bytes = 0
         self._most_items, self._most_bytes = bounds.items, bounds.size
+        self._easy = min(_CROWDED, bounds.size, bounds.items * ITEM_BYTES)  # bytes up to which nothing is to be asked
         self._clock, self._first, self._each = clock, first, each
         self._queue: SimpleQueue[Item] = SimpleQueue()
         self._put = self._queue.put
@@ -113,10 +114,8 @@ class Worker:
         """Hand an item over; False when there was no room and its rows were dropped."""
         given = self._given + item.size
         waiting = given - self._taken
-        if waiting <= self._most_bytes and self._queue.qsize() < self._most_items:
+        if waiting <= self._easy or self._room(waiting):
             self._given = given
-            if waiting > _CROWDED:
-                self._make_way()
             self._put(item)
             if self._asleep:
                 self.wake()
@@ -126,12 +125,14 @@ class Worker:
             self.lost_bytes += item.size
         return False
 
-    def _make_way(self) -> None:
-        """Much waits: now and then let the writer have the interpreter, for which it waits in a loop that only logs."""
-        self.crowded = True
-        self._crowding += 1
-        if self._crowding % _NAP_EVERY == 0:
-            time.sleep(_MOMENT)
+    def _room(self, waiting: int) -> bool:
+        """Whether so many bytes may wait. Where it is much, callers now and then let the writer have the interpreter."""
+        if waiting > _CROWDED:
+            self.crowded = True
+            self._crowding += 1
+            if self._crowding % _NAP_EVERY == 0:
+                time.sleep(_MOMENT)
+        return waiting <= self._most_bytes and self._queue.qsize() < self._most_items
 
     def flush(self, timeout: float) -> bool:
         """Have everything that was handed over before in the journal.

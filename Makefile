@@ -21,7 +21,7 @@ test: $(VENV)/.trl lint  ## everything, real trainers included
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 test-fast: $(VENV)/.dev  ## all that takes under a second each; needs no torch
-	$(BIN)/python -m pytest -n 2 -m "not slow and not trl"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not trl"
 
 lint: $(VENV)/.dev  ## style, types, arrows between packages
 	$(BIN)/ruff check .

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from website import check, links, pages
+from website import check, links
 
 from rlprobe.reports import catalog_page
 from tests.docs.blocks import ROOT
@@ -130,10 +130,10 @@ def test_links_of_the_repository_become_links_of_the_site() -> None:
 
 
 def test_threads_on_the_pages_have_an_owner() -> None:
-    for path, text in pages.generated().items():
-        if path.startswith("catalog/") and "## Sources" in text:
-            told = links.named(text.partition("## Sources")[2], page=path, ids=frozenset())
-            assert not links._THREAD.search(links._APART.sub("", told)), path
+    for id in catalog_page.ids():
+        sources = catalog_page.page(id)[1].partition("## Sources")[2]
+        told = links.named(sources, page=f"catalog/{id}.md", ids=frozenset())
+        assert not links._THREAD.search(links._APART.sub("", told)), id
 
 
 def test_the_comparison_has_the_table_of_the_bench() -> None:
@@ -147,7 +147,8 @@ def test_the_comparison_has_the_table_of_the_bench() -> None:
 def test_the_front_page_and_the_comparison_tell_one_measurement() -> None:
     """Both count the labelled real runs: a number that is measured anew is measured anew on both pages."""
     front = (ROOT / "README.md").read_text(encoding="utf-8")
-    ours = next(line for line in (ROOT / "docs" / "comparison.md").open(encoding="utf-8") if "| this version |" in line)
+    comparison = (ROOT / "docs" / "comparison.md").read_text(encoding="utf-8").splitlines()
+    ours = next(line for line in comparison if "| this version |" in line)
     alarms, named, first, placed = (cell.strip().replace("/", " of ") for cell in ours.split("|")[2:6])
 
     assert f"| real healthy runs with a false alarm | {alarms}, " in front

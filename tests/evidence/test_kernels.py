@@ -15,6 +15,7 @@ from tests.reference.jump import jump_evidence_slow
 from tests.reference.level import level_evidence_slow
 from tests.reference.onset import residuals_slow
 from tests.reference.persistence import persistence_slow, straying_slow
+from tests.support.spread import spread
 from tests.support.strategies import cuts, flags, noise, series
 
 KERNELS: dict[str, tuple[Callable[..., Any], Any]] = {
@@ -44,8 +45,9 @@ def _arrays(result: Any) -> list[np.ndarray]:
     return [getattr(result, name) for name in result.__dataclass_fields__]
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", spread(KERNELS, few=6))
 @given(x=series, at=cuts)
+@np.errstate(all="ignore")  # as the engine calls them: a number divided by one far smaller is clipped
 def test_any_chunking_gives_the_same_numbers(name: str, x: np.ndarray, at: list[int]) -> None:
     kernel, start = KERNELS[name]
     whole, _ = kernel(x, start())

@@ -14,7 +14,8 @@ from tests.support import writers
 from tests.support.corpus import Label, labels
 
 _RUNS = labels()
-_SOME = _RUNS[:: max(1, len(_RUNS) // 4)]
+_SHORT = sorted(_RUNS, key=lambda label: label.path.stat().st_size)[: len(_RUNS) // 2]
+_SOME = _SHORT[:: max(1, len(_SHORT) // 4)]
 _OTHERS = [each for each in _RUNS if each not in _SOME]
 _FORMATS: dict[str, tuple[str, writers.Writer, Callable[[list[writers.Row]], bool]]] = {
     "trainer-state": ("trainer-state", writers.trainer_state, lambda rows: "step" in rows[0]),
@@ -63,7 +64,7 @@ def _different(tmp_path: Path, runs: list[Label], name: str) -> tuple[list[str],
 
 
 @pytest.mark.parametrize("name", _FORMATS)
-def test_runs_from_all_over_the_corpus_keep_their_findings_in_every_text_format(tmp_path: Path, name: str) -> None:
+def test_a_few_short_runs_keep_their_findings_in_every_text_format(tmp_path: Path, name: str) -> None:
     different, held = _different(tmp_path, _SOME, name)
 
     assert different == []

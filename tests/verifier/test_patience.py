@@ -35,7 +35,7 @@ def found(budget):
 
 def held(results):
     assert results["V105"].status == "fail"
-    assert "no answer in 2 s" in results["V105"].outcome.statement
+    assert "no answer in 2 s of a --budget of 6 s" in results["V105"].outcome.statement
     assert __file__.rpartition("/")[2] in results["V105"].outcome.statement
     assert results["V201"].status == "pass"
 
@@ -53,6 +53,31 @@ def test_in_another_thread_too():
     thread.join()
 
     held(results)
+
+
+class Endless:
+    """A tokenizer that never comes back from a text; it is no function of a slot, and no call of it is bounded."""
+
+    pad_token_id, eos_token_id, bos_token_id = 0, 1, None
+
+    def encode(self, text, **_):
+        while len(text) > 3:
+            text = text + "!"[:0]
+        return [ord(letter) for letter in text]
+
+    def decode(self, ids, **_):
+        return "".join(chr(one) for one in ids)
+
+
+def test_a_check_that_stands_still_outside_the_functions_is_ended_and_tells_where():
+    pipeline = Pipeline(tokenizer=Endless(), advantages=centred)
+    results = {one.id: one for one in verify(pipeline, only="V201,V509", budget_seconds=3).results}
+
+    told = results["V509"].outcome.statement
+    assert results["V509"].status == "not_checkable"
+    assert "test_patience.py" in told
+    assert "where it stood still; `--budget` (`budget_seconds=`) gives it more time" in told
+    assert results["V201"].status == "pass"
 
 
 def test_a_function_that_hung_three_times_is_not_called_any_more():

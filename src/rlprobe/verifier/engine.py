@@ -2,15 +2,20 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from rlprobe.verifier import catalog
-from rlprobe.verifier.function import RaisedError
+from rlprobe.verifier.dataset import rows_of
+from rlprobe.verifier.function import RaisedError, stood
 from rlprobe.verifier.outcome import Outcome, failed, not_checkable
-from rlprobe.verifier.patience import patient
+from rlprobe.verifier.patience import LateError, StuckError, bounded, patient
 from rlprobe.verifier.pipeline import Pipeline
 from rlprobe.verifier.report import Report, Result
 from rlprobe.verifier.state import preserved
 from rlprobe.verifier.subject import Subject, Unavailable
+
+_ACCEPT = "Make the function accept this input, or map its parameters (`map=`) if one was taken for another."
+_END = "End the loop at that line, or give a function that is only slow a larger `--budget` (`budget_seconds=`)."
 
 
 def verify(target: object, *, only: str | None = None, seed: int = 0, budget_seconds: float = 60.0) -> Report:
@@ -53,30 +58,33 @@ def _outcome(entry: catalog.Entry, subject: Subject, raised: dict[str, str]) -> 
 def guarded(identity: str, run: Callable[[], Outcome], raised: dict[str, str]) -> Outcome:
     """The outcome of a check; an exception of the user's code is a failure where it is met first, then a reason."""
     try:
-        return run()
+        return bounded(run)
+    except StuckError as stuck:
+        where = f"at {stood(stuck) or 'a line of rlprobe'}, where it stood still"
+        return not_checkable(f"ended {where}; `--budget` (`budget_seconds=`) gives it more time")
     except Unavailable as reason:
         return not_checkable(str(reason), missing=reason.missing)
     except RaisedError as error:
-        told = f"{error.slot} raises {error.told}"
-        if told in raised:
-            return not_checkable(f"{told}: told at {raised[told]}")
-        raised[told] = identity
+        statement = f"{error.slot} raises {error.told}"
+        if statement in raised:
+            return not_checkable(f"{statement}: told at {raised[statement]}")
+        raised[statement] = identity
         return failed(
-            error.slot, f"{told} on valid input", expected="a result", got=error.told, example=error.example,
-            fix="Make the function accept this input, or map its parameters (`map=`) if one was taken for another.",
+            error.slot, f"{statement} on valid input", expected="a result", got=error.told, example=error.example,
+            fix=_END if isinstance(error.__cause__, LateError) else _ACCEPT,
         )  # fmt: skip
     except Exception as error:  # a fault of the check itself: told, never hidden, and never the user's
         return not_checkable(f"the check itself failed: {type(error).__name__}: {error}")
 
 
 def as_pipeline(target: object) -> Pipeline:
-    """A Pipeline as it is; a live trainer as one.
+    """A Pipeline with its data set as rows; a live trainer as one.
 
     Raises:
-        TypeError: target is neither.
+        TypeError: target is neither, or its data set has no rows.
     """
     if isinstance(target, Pipeline):
-        return target
+        return replace(target, dataset=rows_of(target.dataset))
     if hasattr(target, "args") and hasattr(target, "model"):
         from rlprobe.verifier.trainers.trl import pipeline_of
 

@@ -271,12 +271,18 @@ def _awaited(coroutine: object) -> object:
 
 def told(error: Exception, target: object) -> str:
     """The error in one line with the user's own line, not ours."""
+    kind = "" if isinstance(error, LateError) else f"{type(error).__name__}: "
+    message = " ".join(f"{kind}{error}".split())[:200]
+    place = stood(error, target)
+    return f"{message} ({place})" if place else message
+
+
+def stood(error: BaseException, target: object = None) -> str:
+    """The user's line that an error came from, "my_loss.py:12: x = 1 / 0"; "" where none is his."""
     home = location(target).rpartition(":")[0]
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if frame.filename == home] or [f for f in frames if "rlprobe" not in f.filename]
-    kind = "" if isinstance(error, LateError) else f"{type(error).__name__}: "
-    message = " ".join(f"{kind}{error}".split())[:200]
     if not own:
-        return message
+        return ""
     line = (linecache.getline(own[-1].filename, own[-1].lineno or 0)).strip()[:80]
-    return f"{message} ({own[-1].filename}:{own[-1].lineno}{': ' + line if line else ''})"
+    return f"{own[-1].filename}:{own[-1].lineno}{': ' + line if line else ''}"

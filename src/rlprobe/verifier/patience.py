@@ -1,7 +1,8 @@
 """Bounded time for each call of the user's code: an endless loop is told as a finding, and the walk goes on.
 
 In the main thread of a POSIX system a timer's signal ends the call, else another thread asks the interpreter to. Python
-code is ended, and what waits for a child or a socket; a loop inside C code is not.
+code is ended, and what waits for a child or a socket; a loop inside C code is not. What a check does besides these
+calls (a tokenizer, a data set, a backward pass of the user's) is bounded as a whole, in the main thread alone.
 """
 
 import ctypes
@@ -22,6 +23,10 @@ REPEATED_SECONDS = 1.0  # after the first signal: code that swallows every excep
 
 class OverdueError(BaseException):
     """A call ran longer than it may; no Exception, so that the user's own handlers let it through."""
+
+
+class StuckError(BaseException):
+    """A check stood still outside the calls that are bounded one by one."""
 
 
 class LateError(TimeoutError):
@@ -63,7 +68,7 @@ def limited(call: Callable[[], T], *, slot: str, target: object) -> T:
     hung = _patience.hung.get(id(target), 0)
     whole = _patience.seconds if slot.partition(":")[0] in SLOW_SLOTS else _patience.seconds / SHARE
     seconds = whole * AGAIN if hung else whole
-    late = f"no exception, but no answer in {whole:.3g} s"
+    late = f"no exception, but no answer in {whole:.3g} s of a --budget of {_patience.seconds:.3g} s"
     if hung >= MOST:
         raise LateError(late)
     try:
@@ -74,21 +79,36 @@ def limited(call: Callable[[], T], *, slot: str, target: object) -> T:
         raise LateError(late).with_traceback(overdue.__traceback__) from None
 
 
+def bounded(check: Callable[[], T]) -> T:
+    """The result of a whole check, whose clock stands still during calls under `limited`.
+
+    Raises:
+        StuckError: it did not end in a share of the budget; its traceback tells where it stood.
+    """
+    if not _patience.seconds or not _has_signals():
+        return check()
+    with _by_signal(_patience.seconds / SHARE, StuckError):
+        return check()
+
+
+def _has_signals() -> bool:
+    return hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+
+
 @contextmanager
 def _interrupted(seconds: float) -> Iterator[None]:
     """OverdueError is raised inside the block when the time is over."""
-    with_signals = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
-    with _by_signal(seconds) if with_signals else _by_thread(seconds):
+    with _by_signal(seconds, OverdueError) if _has_signals() else _by_thread(seconds):
         yield
 
 
 @contextmanager
-def _by_signal(seconds: float) -> Iterator[None]:
+def _by_signal(seconds: float, overdue_error: type[BaseException]) -> Iterator[None]:
     running = True
 
     def overdue(_number: int, _frame: FrameType | None) -> None:
         if running:
-            raise OverdueError
+            raise overdue_error
 
     handler = signal.signal(signal.SIGALRM, overdue)
     remaining, interval = signal.setitimer(signal.ITIMER_REAL, seconds, REPEATED_SECONDS)

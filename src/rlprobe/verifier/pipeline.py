@@ -45,7 +45,8 @@ class Pipeline:
         optimizer: of the policy; never stepped.
         train_step: (model, optimizer, ids, mask, ...) -> anything; makes one update, taken back afterwards.
         engine_logprobs: (ids[B,T]) -> per-token log-probs by the sampler.
-        dataset: rows as mappings; a row with a gold "completion" or "answer" lets rewards be told apart.
+        dataset: rows as mappings, in a list, a Dataset or a DataFrame; a row with a gold "completion" or "answer" lets
+            rewards be told apart.
         config: the settings with which the functions are called in training.
         declare: what the code is meant to do (algorithm, baseline, clip_low, loss_type ...); names in declared.py.
         map: role -> the user's parameter name, for all slots or {slot: {role: name}}.

@@ -3,9 +3,9 @@
 Tried with TRL 1.16. Private methods that another version lacks leave their slot empty, which is told as not checkable.
 """
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from rlprobe.verifier.dataset import Rows, rows_of
 from rlprobe.verifier.declared import NAMES
 from rlprobe.verifier.pipeline import Pipeline
 from rlprobe.verifier.trainers import trl_groups, trl_preferences
@@ -54,10 +54,10 @@ def _unwrapped(trainer: "Trainer") -> object:
     return unwrap(model) if callable(unwrap) and model is not None else model
 
 
-def _rows(dataset: object) -> list[Mapping[str, object]] | None:
+def _rows(dataset: object) -> Rows | None:
     if dataset is None or not hasattr(dataset, "__getitem__") or not hasattr(dataset, "__len__"):
         return None  # a stream: looking at it would use it up
-    return [dict(dataset[index]) for index in range(min(DATASET_ROWS, len(dataset)))]
+    return rows_of(dataset, DATASET_ROWS)
 
 
 def _settings(trainer: "Trainer", kind: str) -> dict[str, object]:

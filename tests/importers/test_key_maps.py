@@ -236,3 +236,29 @@ def test_the_algorithm_outlives_rows_of_another_kind(tmp_path: Path) -> None:
     )
 
     assert run.algorithm == "grpo"
+
+
+@pytest.mark.parametrize(
+    ("key", "metric"),
+    [
+        ("avg_kl_div", "kl_mean"),
+        ("response_length_mean", "completion_tokens_mean"),
+        ("Mean Token Entropy", "entropy_mean"),
+        ("batch_reward", "reward_mean"),
+        ("mean_reward_std", "reward_std_batch"),
+    ],
+)
+def test_words_for_an_average_make_no_other_metric(tmp_path: Path, key: str, metric: str) -> None:
+    assert logged_values(run_of(tmp_path, {"step": 1, key: 0.5}), metric) == {1: 0.5}
+
+
+def test_a_moving_average_is_no_average_of_the_step(tmp_path: Path) -> None:
+    run = run_of(tmp_path, {"step": 1, "reward": 0.5, "window_mean": 0.2, "reward_ema": 0.3})
+
+    assert logged_values(run, "reward_mean") == {1: 0.5}
+
+
+def test_turns_of_verls_agent_loops_are_read(tmp_path: Path) -> None:
+    run = run_of(tmp_path, {"step": 1, "actor/entropy": 0.2, "training/num_turns/mean": 3.5})
+
+    assert logged_values(run, "turns_mean") == {1: 3.5}

@@ -22,7 +22,8 @@ from rlprobe.recording.run import Batch, Feed, Run, Samples
 
 RECORDING: Final = "recording"
 _RICHEST: Final = (RECORDING, "wandb")  # formats with the configuration beside every row
-_POOREST: Final = ("tensorboard", "notebook", "-console", "json", "csv", "verifiers", "verl-rollouts")  # or endings
+# or endings
+_POOREST: Final = ("tensorboard", "notebook", "-console", "json", "csv", "verifiers", "verl-rollouts", "step-lines")
 _TEXT_FORMATS: Final = frozenset({"csv", "json", "jsonl"})  # formats that take any keys
 _MAX_FILES: Final = 2_000  # files whose beginning is read
 _HEAD_BYTES: Final = 1 << 14

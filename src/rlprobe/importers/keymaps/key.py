@@ -55,7 +55,7 @@ class KeyMap:
         keys: the map.
         algorithms: (foreign key, algorithm): the first key seen in the log decides; "" as key is the default.
         prefixes: prefixes under which a logger files the same keys ("train/" in TensorBoard).
-        loose: whether "Mean Reward" counts as "mean_reward".
+        loose: whether "Mean Reward" counts as "mean_reward", and both as "reward".
     """
 
     framework: str
@@ -99,10 +99,12 @@ class KeyMap:
         return None
 
     def spellings(self, key: str) -> list[str]:
-        """The key, the key without a logger's prefix, and with `loose` the same in small letters joined by "_"."""
+        """The key, the key without a logger's prefix; with `loose` the same in small letters joined by "_", then without
+        the words that say no more than that it is an average."""
         found = [key, *(key.removeprefix(prefix) for prefix in self.prefixes if key.startswith(prefix))]
         if self.loose:
             found += [_JOINS.sub("_", each.lower()) for each in found]
+            found += [bare for each in found if (bare := _bare(each)) not in ("", each)]
         return found
 
     def _holds(self, rank: int, seen: AbstractSet[str]) -> bool:
@@ -123,6 +125,17 @@ def pattern_of(key: str) -> re.Pattern[str]:
 
 
 _JOINS = re.compile(r"[\s-]+")
+_PARTS = re.compile(r"[_/]")
+_AVERAGES = frozenset({"mean", "avg", "average", "batch"})
+
+
+def _bare(key: str) -> str:
+    """The key without words for an average, joined by "_"; the key itself where it has none."""
+    parts = _PARTS.split(key)
+    kept = [part for part in parts if part not in _AVERAGES]
+    return key if len(kept) == len(parts) else "_".join(kept)
+
+
 _BLANKS = re.compile(r"\s*/\s*")
 
 

@@ -22,15 +22,16 @@ Text is plain or gzip, UTF-8 or UTF-16. A log may grow while it is read. Unreada
 
 A folder is read as the recording or the run that it is. Otherwise it is searched, the nearest first, and what is found is
 taken in this order: recordings, wandb, any other format, TensorBoard, notebooks, consoles, plain JSON and CSV, samples
-alone. Of several runs of that format the newest is read; `--run N`, or `open_run(path, run=N)`, reads another, counted
-from the oldest. The notes of the reading say what was taken and what else is there. Hidden folders are left out, and no
-link is followed.
+alone, what a loop of one's own printed. Of several runs of that format the newest is read; `--run N`, or
+`open_run(path, run=N)`, reads another, counted from the oldest. The notes of the reading say what was taken and what
+else is there. Hidden folders are left out, and no link is followed.
 
 ## Rules
 
 - A key that has no canonical metric stays under its own name and is listed in `run.reading.unknown_keys`.
   `open_run(path, keys={{"theirs": "reward_mean"}})` names it.
 - A key that already is a canonical name keeps its meaning.
+- In a loop of one's own, `mean_`, `avg_`, `average_` and `batch_` before or behind a name make no other metric.
 - Where two keys of a row name one metric, the earlier line of the table wins; the other stays under its own name.
 - NaN counts as logged however it is spelled. `null` counts as NaN after three rows in which the metric was a number;
   otherwise, and for evaluation scores, it counts as not logged.
@@ -44,6 +45,10 @@ link is followed.
   bar behind them; where no bar stands beside them they are counted, each worth `logging_steps` steps.
 - A row that several processes print counts once. Colours, Ray's prefixes and progress bars are passed over.
 - A cut last line is left out and counted in `run.reading.unreadable`; so is the last pair of a line that wandb cut.
+- What a loop of one's own prints is read when a line counts a step and then tells at least two metrics, one of them of
+  reinforcement learning: `[Step 3/500] loss=0.1 | reward=0.4 (std=0.2)`, `Epoch 1, iter 3: mean_reward: 0.4, KL: 0.01`. A
+  count that begins again with the next epoch goes on; a line that tells a step again in other words is left out; what
+  follows `eval` or `validation` is an evaluation score.
 - `rlprobe doctor -` reads standard input.
 
 ## Samples

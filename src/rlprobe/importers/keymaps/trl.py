@@ -116,6 +116,7 @@ MAP = KeyMap(
         Key("tools/failure_frequency", "tool_failure_fraction"),
         Key("step_time", "step_seconds"),
         Key("num_tokens", "tokens_total", note="prompts and completions"),
+        Key("memory(GiB)", "memory_bytes", scale=float(1 << 30), note="ms-swift"),
         Key("epoch", "epoch"),
         Key("ppo/mean_scores", "reward_mean"),
         Key("env/reward_mean", "reward_mean"),

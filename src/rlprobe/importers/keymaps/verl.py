@@ -101,6 +101,7 @@ MAP = KeyMap(
         Key("response/aborted_ratio", "aborted_fraction"),
         Key("prompt_length/mean", "prompt_tokens_mean"),
         Key("num_turns/mean", "turns_mean"),
+        Key("training/num_turns/mean", "turns_mean"),
         Key("tool_call_counts/mean", "tool_calls_mean"),
         Key("rollout/tool_calls_avg", "tool_calls_mean"),
         Key("rollout/tool_success_rate", "tool_failure_fraction", scale=-1.0, offset=1.0),

@@ -59,3 +59,13 @@ def test_no_interval_is_told_of_trainers_that_may_count_samples(tmp_path: Path) 
     )
 
     assert "logging_steps" not in run.manifest.settings
+
+
+def test_a_correction_between_samplers_is_none_where_the_trainer_itself_generates(tmp_path: Path) -> None:
+    settings = {"vllm_importance_sampling_correction": True, "top_p": 0.9, "num_generations": 8, "learning_rate": 1e-6}
+    rows = ({"step": n, "reward": 0.5, "kl": 0.1} for n in range(1, 4))
+    alone = run_of(tmp_path, {"config": {**settings, "use_vllm": False}}, *rows)
+    apart = run_of(tmp_path, {"config": {**settings, "use_vllm": True}}, {"step": 1, "reward": 0.5})
+
+    assert "sampler_correction" not in alone.manifest.settings
+    assert apart.manifest.settings["sampler_correction"] is True

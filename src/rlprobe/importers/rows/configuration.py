@@ -15,6 +15,7 @@ _MAX_TEXT: Final = 200  # characters of a kept value
 _MAX_FILE: Final = 4 << 20  # bytes of a configuration in a file of its own
 _MAX_PARTS: Final = 8  # of a dotted key, from its end
 _VERL_ROOT: Final = "actor_rollout_ref."  # EasyR1 has "worker." in its place
+_APART: Final = "use_vllm"  # TRL: whether a sampler of its own generates
 _SECRET = re.compile(r"api_?key|token$|secret|password|credential", re.IGNORECASE)
 
 
@@ -44,13 +45,18 @@ def configuration_of(row: Row) -> dict[str, object] | None:
 
 def settings_of(configuration: Mapping[str, object]) -> dict[str, object]:
     """Canonical settings of a configuration, found by the whole key or by the longest end of it that is known."""
-    found = {}
+    found: dict[str, object] = {}
+    apart: object = None
     for key, value in configuration.items():
         inner = key.split("/", 1)[1] if key.split("/", 1)[0] in _HOLDERS and "/" in key else key
         parts = inner.replace("/", ".").split(".")[-_MAX_PARTS:]
         name = next(filter(None, (_KNOWN.get(".".join(parts[start:])) for start in range(len(parts)))), None)
         if name is not None:
             found[name] = value
+        if parts[-1] == _APART:
+            apart = value
+    if apart in (False, "False", "false"):
+        found.pop("sampler_correction", None)  # its default is on, but it only means something with a sampler apart
     return found
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 from tests.integrations.agreement import differences, outcome, same
 from tests.integrations.tiny_model import taught
-from tests.integrations.trl_kinds_lab import KINDS, grpo, ppo, rloo
+from tests.integrations.trl_kinds_lab import KINDS, grpo, nash_md, ppo, rloo, xpo
 
 from rlprobe import attach, open_run
 from rlprobe.recording.metrics import find
@@ -22,7 +22,14 @@ from rlprobe.recording.metrics import find
 HOME = Path(tempfile.gettempdir()) / "rlprobe-bench"
 
 
-ALL: Mapping[str, Callable[..., object]] = {"grpo": grpo, "rloo": rloo, **KINDS, "ppo": ppo}
+ALL: Mapping[str, Callable[..., object]] = {
+    **KINDS,
+    "grpo": grpo,
+    "rloo": rloo,
+    "ppo": ppo,  # these three of trl 1.12 and older
+    "xpo": xpo,
+    "nash_md": nash_md,
+}
 
 
 def told(name: str, home: Path, folder: Path) -> dict[str, object]:

@@ -21,7 +21,7 @@ from pathlib import Path
 
 VERSIONS = ("1.0.0", "1.7.1", "1.12.0", "1.16.0")
 PINNED = ("torch==2.13.0", "transformers==5.24.0", "peft==0.21.2", "requests", "numpy", "pyarrow", "msgspec", "rich")
-KINDS = ("grpo", "rloo", "gmpo", "ppo", "dpo", "kto", "online_dpo", "orpo", "sft", "reward")
+KINDS = ("grpo", "rloo", "gmpo", "ppo", "dpo", "kto", "online_dpo", "xpo", "nash_md", "orpo", "sft", "reward")
 ROOT = Path(__file__).resolve().parents[2]
 _QUIET = {"HF_HUB_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1", "CI": "1", "OMP_NUM_THREADS": "1"}
 

@@ -151,6 +151,34 @@ def ppo(home: Path, out: Path, **settings: object) -> Trainer:
     )
 
 
+def _duel(home: Path, made: Callable[..., Trainer], config: object) -> Trainer:
+    """The policy against an opponent, judged by a reward model."""
+    torch.manual_seed(0)
+    return made(
+        args=config,
+        train_dataset=Dataset.from_dict({"prompt": questions(PAIRS, 3)}),
+        reward_funcs=Qwen2ForSequenceClassification.from_pretrained(home, num_labels=1),
+        ref_model=AutoModelForCausalLM.from_pretrained(home),
+        **_policy(home),
+    )
+
+
+def xpo(home: Path, out: Path, **settings: object) -> Trainer:
+    """Exploratory preference optimisation: the opponent is the reference; trl 1.12 and older."""
+    from trl.experimental.xpo import XPOConfig, XPOTrainer
+
+    chosen = {**COMMON, "beta": 0.2, "max_new_tokens": 10, "gradient_accumulation_steps": 2, **settings}
+    return _duel(home, XPOTrainer, XPOConfig(output_dir=str(out), seed=1, **chosen))
+
+
+def nash_md(home: Path, out: Path, **settings: object) -> Trainer:
+    """Nash mirror descent: the opponent is a mixture of policy and reference; trl 1.12 and older."""
+    from trl.experimental.nash_md import NashMDConfig, NashMDTrainer
+
+    chosen = {**COMMON, "beta": 0.2, "max_new_tokens": 10, **settings}
+    return _duel(home, NashMDTrainer, NashMDConfig(output_dir=str(out), seed=1, **chosen))
+
+
 def grpo(home: Path, out: Path, **settings: object) -> Trainer:
     """The group trainer that the other tests use."""
     return build(home, out, **{"max_steps": 3, **settings})

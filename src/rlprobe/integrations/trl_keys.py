@@ -86,6 +86,15 @@ _ONLINE: Mapping[str, Key] = {
     "beta": Key("kl_coefficient", "last"),
     "val/contain_eos_token": Key("trl/contain_eos_token"),  # recorded from the samples as truncated_fraction
 }
+_XPO: Mapping[str, Key] = {
+    **{key: found for key, found in _PREFERENCES.items() if not key.startswith("logps/")},  # sums of both models'
+    "objective/model_scores": Key("reward_mean"),
+    "beta": Key("kl_coefficient", "last"),
+}
+_NASH: Mapping[str, Key] = {  # its chosen are the policy's, its rejected the mixture's, and its margins log-ratios
+    "rewards/chosen": Key("reward_mean"),
+    "beta": Key("kl_coefficient", "last"),
+}
 _PPO: Mapping[str, Key] = {
     "objective/scores": Key("reward_mean"),
     "objective/rlhf_reward": Key("reward_with_kl_mean"),
@@ -102,7 +111,9 @@ _PPO: Mapping[str, Key] = {
 # What keys mean in one kind of trainer; they go over KEYS.
 KEYS_OF: Mapping[str, Mapping[str, Key]] = {
     **dict.fromkeys(("dpo", "kto", "cpo", "orpo", "tpo"), _PREFERENCES),
-    **dict.fromkeys(("online_dpo", "xpo", "nash_md"), _ONLINE),
+    "online_dpo": _ONLINE,
+    "xpo": _XPO,
+    "nash_md": _NASH,
     "ppo": _PPO,
     "reward": {"accuracy": Key("preference_accuracy_fraction"), "margin": Key("preference_margin_mean")},
 }

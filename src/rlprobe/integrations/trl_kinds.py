@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from rlprobe.integrations.guard import HookGuard
+from rlprobe.integrations.trl_duels import DuelWatch
 from rlprobe.integrations.trl_hooks import Hooks
 from rlprobe.integrations.trl_online import OnlineWatch
 from rlprobe.integrations.trl_pairs import PairWatch
@@ -14,7 +15,8 @@ from rlprobe.integrations.trl_watch import Watch
 KINDS: Mapping[str, type[Watch]] = {
     **dict.fromkeys(("grpo", "rloo"), Hooks),
     **dict.fromkeys(("dpo", "kto"), PairWatch),
-    **dict.fromkeys(("online_dpo", "xpo", "nash_md"), OnlineWatch),
+    "online_dpo": OnlineWatch,
+    **dict.fromkeys(("xpo", "nash_md"), DuelWatch),
     "ppo": PpoWatch,
 }
 

@@ -1,4 +1,4 @@
-"""What rlprobe looks at while a trainer that prefers one of two own completions works: Online DPO, XPO, Nash-MD.
+"""What rlprobe looks at while a trainer that prefers one of two own completions works: Online DPO.
 
 One training_step generates two completions a prompt, scores them, and learns from the pair. Completion i and i + B
 belong to prompt i of B.
@@ -15,6 +15,7 @@ from rlprobe.integrations.trl_images import prompt_ids
 from rlprobe.integrations.trl_rollout import repetition
 from rlprobe.integrations.trl_step import StepRecord
 from rlprobe.integrations.trl_texts import as_json, mismatched, received_text, shown
+from rlprobe.integrations.trl_trainer import Trainer
 from rlprobe.integrations.trl_watch import Part, Watch
 from rlprobe.integrations.trl_wrapping import RewardWatch, watched
 
@@ -44,13 +45,12 @@ class OnlineWatch(Watch):
         self._masks: tuple[np.ndarray, np.ndarray] | None = None
         self._rewards = RewardWatch()
         self._names: list[str] = []
-        self._eos = frozenset(int(each) for each in self._eos_ids())
+        self._eos = ended_by(self.trainer)
 
     def install(self) -> None:
         """Put the wrappers on the trainer instance."""
         trainer, around = self.trainer, self.wraps.around
-        given = getattr(trainer, "reward_funcs", None) or []
-        functions = given if isinstance(given, list | tuple) else []  # XPO and Nash-MD have one reward model there
+        functions = getattr(trainer, "reward_funcs", None) or []
         names = [str(getattr(each, "__name__", type(each).__name__)) for each in functions]
         self._names = names
         if functions:
@@ -187,7 +187,10 @@ class OnlineWatch(Watch):
             out[f"reward_text/{name}"] = [
                 received_text(text) if bad else None for text, bad in zip(received, wrong, strict=True)
             ]
-        return out | self._numbers(turn, kept)
+        if turn.mask is not None and len(turn.passes) == 2:
+            policy, reference = turn.passes
+            return out | number_columns(policy, reference, turn.mask, kept, with_tokens=self.with_tokens)
+        return out | ({"token_ids": _packed(kept)} if self.with_tokens else {})
 
     def _kept(self, turn: _Turn) -> list[list[int]]:
         """Each completion without what fills it up."""
@@ -198,22 +201,36 @@ class OnlineWatch(Watch):
             for ids, line in zip(turn.ids, turn.mask, strict=True)
         ]
 
-    def _numbers(self, turn: _Turn, kept: Sequence[Sequence[int]]) -> dict[str, list[object]]:
-        out: dict[str, list[object]] = {}
-        if turn.mask is not None and len(turn.passes) == 2:
-            policy, reference = turn.passes
-            tokens = np.maximum(turn.mask.sum(axis=1), 1)
-            for name, values in (("logprob", policy), ("reference_logprob", reference), ("kl", policy - reference)):
-                out[name] = (np.where(turn.mask, values, 0.0).sum(axis=1) / tokens).tolist()
-            out["kl_estimator"] = ["k1"] * len(kept)
-            if self.with_tokens:
-                for name, values in (("token_logprobs", policy), ("token_reference_logprobs", reference)):
-                    out[name] = [line[keep].astype(np.float16) for line, keep in zip(values, turn.mask, strict=True)]
-        if self.with_tokens:
-            out["token_ids"] = [np.asarray(ids, dtype=np.int32) for ids in kept]
-        return out
 
-    def _eos_ids(self) -> Sequence[int]:
-        tokenizer = getattr(self.trainer, "_tokenizer", None) or self.trainer.processing_class
-        given = getattr(self.trainer, "eos_token_ids", None) or [getattr(tokenizer, "eos_token_id", None)]
-        return [each for each in given if each is not None]
+def number_columns(
+    policy: np.ndarray, reference: np.ndarray, mask: np.ndarray, kept: Sequence[Sequence[int]], *, with_tokens: bool
+) -> dict[str, list[object]]:
+    """What the models say of each sample, a token in the mean, as sample columns.
+
+    Args:
+        policy, reference: (B, T) log-probs.
+        mask: (B, T) which of them are of the completion.
+        kept: (B,) token ids of each completion.
+        with_tokens: whether per-token arrays are kept.
+    """
+    out: dict[str, list[object]] = {}
+    tokens = np.maximum(mask.sum(axis=1), 1)
+    for name, values in (("logprob", policy), ("reference_logprob", reference), ("kl", policy - reference)):
+        out[name] = (np.where(mask, values, 0.0).sum(axis=1) / tokens).tolist()
+    out["kl_estimator"] = ["k1"] * len(kept)
+    if with_tokens:
+        out["token_ids"] = _packed(kept)
+        for name, values in (("token_logprobs", policy), ("token_reference_logprobs", reference)):
+            out[name] = [line[keep].astype(np.float16) for line, keep in zip(values, mask, strict=True)]
+    return out
+
+
+def _packed(kept: Sequence[Sequence[int]]) -> list[object]:
+    return [np.asarray(ids, dtype=np.int32) for ids in kept]
+
+
+def ended_by(trainer: Trainer) -> frozenset[int]:
+    """The token ids that end a completion."""
+    tokenizer = getattr(trainer, "_tokenizer", None) or trainer.processing_class
+    given = getattr(trainer, "eos_token_ids", None) or [getattr(tokenizer, "eos_token_id", None)]
+    return frozenset(int(each) for each in given if each is not None)

@@ -69,3 +69,15 @@ def test_a_curve_has_the_finite_logged_values_and_counts_the_others(values, data
     assert one.rows == int((logged & np.isfinite(values)).sum())
     assert one.not_finite_count == int((logged & ~np.isfinite(values)).sum())
     assert set(one.steps.tolist()) <= set(np.flatnonzero(logged).tolist())
+
+
+def test_only_what_has_a_mean_over_rows_is_smoothed():
+    steps, values = np.arange(500), np.linspace(0.0, 1.0, 500)
+    curves = {name: curve(name, steps, values, np.ones(500, dtype=bool), 20) for name in ("loss", "kl_max", "anything")}
+    schedules = [
+        curve(name, steps, values, np.ones(500, dtype=bool), 20) for name in ("learning_rate", "rank_slowest", "epoch")
+    ]
+
+    assert all(one.smooth and len(one.means) == 20 for one in curves.values())
+    assert not any(one.smooth or len(one.means) for one in schedules)
+    assert all(one.values.max() == 1.0 for one in schedules)

@@ -10,17 +10,19 @@ from typing import TypeAlias
 
 import msgspec
 
+from rlprobe.recorder.packing import Packed
+
 Row = Mapping[str, object]
 ITEM_BYTES = 256  # bytes that an item takes in the queue at least, besides what it carries
 LEAST, MOST = -(2**63), 2**63 - 1  # steps that the format holds
 
 
 class StepItem(msgspec.Struct, frozen=True, gc=False):
-    """Metrics of a step, as a dict or as msgpack of one (recorder/ownership.py says when)."""
+    """Metrics of a step, as a dict or packed (recorder/ownership.py says when)."""
 
     step: int
     time: float
-    metrics: Mapping[str, object] | bytes
+    metrics: Mapping[str, object] | Packed
     size: int = ITEM_BYTES
 
 

@@ -12,7 +12,7 @@ from threading import Lock
 from rlprobe.recording.files import AppendFile, sync_directory, sync_file
 from rlprobe.recording.layout import EVENTS, JOURNAL, journal_name
 
-FILE_BYTES = 8 << 20  # bytes after which a file is full: what a snapshot takes at once is whole files
+FILE_BYTES = 4 << 20  # bytes after which a file is full: what a snapshot takes at once is whole files
 WAITING_BYTES = 64 << 20  # bytes that wait in memory for a full disk to have space again
 
 

@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+import msgspec
+
 from rlprobe.recorder.items import Row
-from rlprobe.recording.layout import SEGMENT, SEQUENCE, STEP, is_text
+from rlprobe.recording.journal import frame
+from rlprobe.recording.layout import SAMPLE_ROWS, SEGMENT, SEQUENCE, STEP, is_text
 from rlprobe.recording.sample_columns import can_wait, clean_column, column_type
 from rlprobe.recording.values import Bad
 
@@ -16,6 +19,7 @@ _OWN = frozenset((STEP, SEGMENT, SEQUENCE))
 _NESTED = {"rewards": "reward/", "reward_texts": "reward_text/"}
 _MESSAGES = {"prompt": "prompt_messages", "completion": "completion_messages"}
 _HASH_DIGITS = 16
+_encode = msgspec.msgpack.Encoder().encode
 _COUNTED = frozenset(("token_kl",))  # token columns of which statistics need every sample, as it will be read back
 
 
@@ -140,3 +144,17 @@ def without_text(columns: dict[str, list[object]], capture: CaptureText) -> dict
     if capture == "hash":
         return {name: _digests(values) if is_text(name) else values for name, values in columns.items()}
     return {name: values for name, values in columns.items() if not is_text(name)}
+
+
+def sample_frame(sequence: int, step: int, time: float, columns: Mapping[str, list[object]]) -> bytes:
+    """The frame of sample rows."""
+    rows = max(map(len, columns.values()), default=0)
+    try:
+        return frame(_encode((SAMPLE_ROWS, sequence, step, time, rows, columns)))
+    except UnicodeEncodeError:  # half a surrogate pair in one text costs that character, not the rows of the step
+        whole = {_whole(name): [_whole(value) for value in values] for name, values in columns.items()}
+        return frame(_encode((SAMPLE_ROWS, sequence, step, time, rows, whole)))
+
+
+def _whole(value: object) -> object:
+    return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else value

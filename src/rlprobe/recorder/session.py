@@ -13,20 +13,19 @@ from functools import partial
 from pathlib import Path
 from threading import Lock
 
-from rlprobe.recorder.alike import AlikeEncoder, runs
-from rlprobe.recorder.encoding import StepEncoder, decoded, sample_frame
 from rlprobe.recorder.facts import learnt
 from rlprobe.recorder.foothold import Foothold
 from rlprobe.recorder.items import EventItem, FlushItem, Item, ManifestItem, SamplesItem, StepItem, rows_of
 from rlprobe.recorder.journaling import Streams
-from rlprobe.recorder.sample_rows import CaptureText, sample_block, without_text
+from rlprobe.recorder.packing import Blocks, Packed, Packer, derived_frame
+from rlprobe.recorder.sample_rows import CaptureText, sample_block, sample_frame, without_text
 from rlprobe.recorder.sampling import SamplePolicy
 from rlprobe.recorder.statistics import StepStatistics
 from rlprobe.recorder.told import Told
 from rlprobe.recording.event_log import event_line
 from rlprobe.recording.files import WriterLock
 from rlprobe.recording.frames import END
-from rlprobe.recording.layout import DERIVED, LOCK, LOGGED
+from rlprobe.recording.layout import LOCK
 from rlprobe.recording.manifest import Document, save_manifest
 from rlprobe.recording.run import State
 from rlprobe.recording.samples import part_files, snapshot_samples
@@ -71,7 +70,8 @@ class Session:
         self._lock = self._streams.lock
         self._numbering = Lock()  # both threads tell events, and the steps of a block are numbered in one go
         self._next = self._logged = 0  # logged: steps whose frames are not appended yet
-        self._encoder, self._alike = StepEncoder(), AlikeEncoder()
+        self._packer, self._derived_packer = Packer(), Packer(stamped=False)
+        self._blocks = Blocks(self._number)
         self._policy, self._capture_text = policy, capture_text
         policy.written = sum(path.stat().st_size for path in part_files(root))
         self._statistics = StepStatistics()
@@ -89,36 +89,32 @@ class Session:
         """Append the items in order; a flush item is answered when what was before it was given to the disk."""
         frames: list[bytes] = []
         first = self._next
-        for run in runs(items):
-            item = run[0]
+        for item in items:
             if isinstance(item, FlushItem):
-                frames.extend(self._statistics_frames())
                 self._append_steps(first, frames)
                 frames, first = [], self._next
                 item.answer(kept=self._streams.retry())
                 continue
             try:
-                frames.extend(self._frames(item) if len(run) == 1 else self._run_frames(run))  # type: ignore[arg-type]  # runs are of steps
+                frames += self._step_frames(item) if type(item) is StepItem else self._other_frames(item)
             except Exception as error:  # a foreign value is caught where it is converted; this is ours, or no memory
                 self.fail(type(item).__name__, error)
-                self.count_dropped(sum(map(rows_of, run)))
-        frames.extend(self._statistics_frames())
+                self.count_dropped(rows_of(item))
         self._append_steps(first, frames)
         if self._manifest_due:
             self._manifest_due = False
             self.save()
 
-    def _frames(self, item: Item) -> list[bytes]:
-        """Frames of steps that an item makes; samples and events are appended on the way."""
-        if isinstance(item, StepItem):
-            return self._step_frames(item)
+    def _other_frames(self, item: Item) -> list[bytes]:
+        """Frames of steps that precede an item, or that it makes; samples and events are appended on the way."""
+        frames = self._blocks.close()  # what was logged before has the lower numbers
         if isinstance(item, SamplesItem):
-            return self._sample_frames(item)
-        if isinstance(item, EventItem):
+            frames += self._sample_frames(item)
+        elif isinstance(item, EventItem):
             self.tell(item.kind, item.step, item.time, **item.fields)
         elif isinstance(item, ManifestItem):
             self.learn(item.changes)
-        return []
+        return frames
 
     def learn(self, changes: Mapping[str, object]) -> None:
         """Enter facts into the manifest."""
@@ -133,6 +129,7 @@ class Session:
             return self._next - count
 
     def _append_steps(self, first: int, frames: list[bytes]) -> None:
+        frames += self._blocks.close() + self._statistics_frames()
         if frames:
             with self._lock:
                 self.dropped += self.steps.write(first, self._logged, b"".join(frames))
@@ -143,31 +140,30 @@ class Session:
         with self._lock:
             self.dropped += rows
 
-    def _run_frames(self, items: list[StepItem]) -> list[bytes]:
-        """Frames of many steps: together where their metrics are of one form and there is nothing to tell."""
-        if self._first_step is None:
-            return [frame for item in items for frame in self._step_frames(item)]
-        frames = self._statistics_frames()
-        together = self._alike.encode(items, self._number(len(items)))
-        if together is None or any(("non_finite", name) not in self._told for name in together.odd):
-            return frames + [frame for item in items for frame in self._step_frames(item)]
-        self._logged += len(items)
-        return frames + together.frames
-
     def _step_frames(self, item: StepItem) -> list[bytes]:
-        frames = self._statistics_frames()  # before the row, so that the row keeps the place at which it was logged
+        # statistics come before the row, so that it keeps the place at which it was logged
+        frames = self._statistics_frames() if self._statistics.changed else []
         if self._first_step is None:
             self._first_step = item.step
             if self.segment > 0:
                 self.tell("resume", item.step, item.time, from_step=item.step)
-        metrics = decoded(item.metrics)
-        encoded, bad, odd = self._encoder.encode(LOGGED, self._number(), item.step, item.time, metrics)
-        frames.append(encoded)
+        bad: list[Bad] = []
+        packed = item.metrics if isinstance(item.metrics, Packed) else self._packer.plain(item.metrics, item.time)
+        if packed is None:
+            packed, bad = self._packer.any(item.metrics, item.time)  # type: ignore[arg-type]  # what is packed is not None
+        frames += self._blocks.add(item.step, item.time, packed)
         self._logged += 1
+        if bad or not packed.finite:
+            frames += self._tell_of(item, packed, bad)
+        return frames
+
+    def _tell_of(self, item: StepItem, packed: Packed, bad: list[Bad]) -> list[bytes]:
+        """Tell what is wrong with a row, once a metric; returns its frame where something is told: it comes first."""
+        odd = [(name, value) for name, value in packed.odd() if self._told.first("non_finite", name)]
+        frames = self._blocks.close() if bad or odd else []
         self._tell_bad(bad, item.step, item.time)
         for name, value in odd:
-            if self._told.first("non_finite", name):
-                self.tell("non_finite", item.step, item.time, metric=name, value=value)
+            self.tell("non_finite", item.step, item.time, metric=name, value=value)
         return frames
 
     def _sample_frames(self, item: SamplesItem) -> list[bytes]:
@@ -193,7 +189,8 @@ class Session:
         now = time.time()
         if self._statistics.parts and self._all_ranks:
             self.tell("group_parts", self._statistics.step, now, **self._statistics.parts)
-        return [self._encoder.encode(DERIVED, self._number(), self._statistics.step, now, found)[0]]
+        packed = self._derived_packer.plain(found, now) or self._derived_packer.any(found, now)[0]
+        return [derived_frame(self._number(), self._statistics.step, now, packed)]
 
     def _tell_bad(self, bad: list[Bad], step: int, when: float) -> None:
         self.bad_values += len(bad)

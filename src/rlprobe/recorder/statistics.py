@@ -18,14 +18,19 @@ class StepStatistics:
     """The samples of the newest step, and their statistics: all calls for one step count as one batch.
 
     Remembers the extremes of the reward over the run, which tell a group that is all right from one that is all wrong.
+
+    Attributes:
+        step: of the samples; None before the first.
+        parts: of groups that lie on several ranks; none where all are whole here.
+        changed: whether samples came since statistics were asked for.
     """
 
     def __init__(self) -> None:
         self.step: int | None = None
-        self.parts: Mapping[str, list[object]] = {}  # of groups that lie on several ranks; none where all are whole
+        self.parts: Mapping[str, list[object]] = {}
         self._columns: dict[str, list[object]] = {}
         self._rows = 0
-        self._changed = False
+        self.changed = False
         self._low, self._high = np.inf, -np.inf
 
     def add(self, step: int, columns: Columns, rows: int) -> None:
@@ -39,13 +44,13 @@ class StepStatistics:
             name: self._columns.get(name, [None] * self._rows) + columns.get(name, [None] * rows) for name in names
         }
         self._rows += rows
-        self._changed = True
+        self.changed = True
 
     def due(self) -> Found | None:
         """Canonical metrics of the newest step's samples; None when nothing came since the last call."""
-        if not self._changed:
+        if not self.changed:
             return None
-        self._changed = False
+        self.changed = False
         with np.errstate(all="ignore"):  # rewards near the limits of float64 overflow into infinities, in silence
             return self._of(Table(self._columns, self._rows))
 

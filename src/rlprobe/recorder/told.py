@@ -11,9 +11,6 @@ class Told:
 
     _pairs: set[tuple[str, str]] = field(default_factory=set)
 
-    def __contains__(self, pair: tuple[str, str]) -> bool:
-        return pair in self._pairs
-
     def first(self, kind: str, metric: str) -> bool:
         """Whether this is the first of its kind for the metric, as far as there is room to remember."""
         pair = (kind, metric)

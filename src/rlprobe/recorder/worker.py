@@ -25,10 +25,10 @@ _SYNC_EVERY = 5.0  # seconds between two fsyncs: what a power loss can cost
 _SNAPSHOT_EVERY = 5.0  # seconds at least between two snapshots
 _SNAPSHOT_SHARE = 100  # times its own duration that a snapshot waits for the next: 1 % of a core
 _GROWTH = 0.05  # fraction by which the rows must have grown
-_JOURNAL_BYTES = 16 << 20  # bytes of journal at which a snapshot is made at once: bounds memory
+_JOURNAL_BYTES = 8 << 20  # bytes of journal at which a snapshot is made at once: bounds memory
 _PART_ROWS, _PART_BYTES = 4096, 32 << 20  # sample rows, or bytes, at which a part is written
 _NEVER = float("inf")
-_ROUND = 16384  # items of one round
+_ROUND = 4096  # items of one round
 _CROWDED = 32 << 20  # bytes in the queue from which on callers make their items small at the cost of their own time
 _NAP_EVERY, _MOMENT = 256, 5e-5  # every how many such calls one lets go of the interpreter, and for how many seconds
 
@@ -126,7 +126,7 @@ class Worker:
         return False
 
     def _room(self, waiting: int) -> bool:
-        """Whether so many bytes may wait. Where it is much, callers now and then let the writer have the interpreter."""
+        """Whether so many bytes may wait. Where it is much, callers at times let the writer have the interpreter."""
         if waiting > _CROWDED:
             self.crowded = True
             self._crowding += 1

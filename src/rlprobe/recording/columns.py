@@ -37,12 +37,15 @@ class Rows:
 
     def take(self, where: IntArray | BoolArray | slice) -> "Rows":
         """The chosen rows; a column that none of them logged is left out."""
-        picked = {name: (values[where], logged[where]) for name, (values, logged) in self.columns.items()}
+        masks = {id(logged): logged for _, logged in self.columns.values()}  # most columns share one
+        picked = {key: logged[where] for key, logged in masks.items()}
+        there = {key for key, logged in picked.items() if logged.any()}
+        columns = self.columns.items()
         return Rows(
             steps=self.steps[where],
             segments=self.segments[where],
             sequences=self.sequences[where],
-            columns={name: pair for name, pair in picked.items() if pair[1].any()},
+            columns={name: (v[where], picked[id(m)]) for name, (v, m) in columns if id(m) in there},
         )
 
     def detached(self) -> "Rows":
@@ -55,12 +58,13 @@ NO_ROWS = Rows(steps=np.empty(0, np.int64), segments=np.empty(0, np.int64), sequ
 
 
 def _bitmap(logged: BoolArray) -> pa.Buffer | None:
+    """Arrow's bits of what was logged; None where everything was."""
     return None if logged.all() else pa.py_buffer(np.packbits(logged, bitorder="little"))
 
 
-def float_array(values: FloatArray, logged: BoolArray) -> pa.Array:
+def float_array(values: FloatArray, logged: pa.Buffer | None) -> pa.Array:
     """A float64 array; NaN stays NaN, what was not logged is null."""
-    buffers = [_bitmap(logged), pa.py_buffer(np.ascontiguousarray(values, dtype=np.float64))]
+    buffers = [logged, pa.py_buffer(np.ascontiguousarray(values, dtype=np.float64))]
     return pa.Array.from_buffers(pa.float64(), len(values), buffers)
 
 
@@ -100,11 +104,13 @@ def _everywhere(count: int) -> BoolArray:
 
 def table_of(rows: Rows) -> pa.Table:
     """The rows as an Arrow table: step, segment, sequence, then the metrics."""
+    masks = {id(logged): logged for _, logged in rows.columns.values()}  # most columns share one
+    bits = {key: _bitmap(logged) for key, logged in masks.items()}
     arrays = [
         integer_array(STEP, rows.steps),
         integer_array(SEGMENT, rows.segments),
         integer_array(SEQUENCE, rows.sequences),
-        *(float_array(values, logged) for values, logged in rows.columns.values()),
+        *(float_array(values, bits[id(logged)]) for values, logged in rows.columns.values()),
     ]
     return pa.Table.from_arrays(arrays, names=[STEP, SEGMENT, SEQUENCE, *rows.columns])
 

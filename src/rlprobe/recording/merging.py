@@ -137,7 +137,7 @@ def _unmerged(frames: Sequence[StepFrame], steps: IntArray, sequences: IntArray,
     everywhere = np.ones(len(steps), dtype=bool)
     derived = everywhere if frames[0].kind == DERIVED else ~everywhere
     by_name: dict[str, FloatArray] = {}
-    for name, values in zip(frames[0].names, _matrix(frames).T, strict=True):
+    for name, values in zip(frames[0].names, np.ascontiguousarray(_matrix(frames).T), strict=True):
         by_name.setdefault(name, values)
     rows = Rows(
         steps=steps,

@@ -12,7 +12,7 @@ from rlprobe.recording.merging import beyond, decode_steps, merge
 from rlprobe.recording.parquet import DAMAGE, END, NOTHING, Position, StepsFile, write_steps
 
 _OPEN_FRAMES = 1024  # frames that a snapshot leaves in the journal at most, because their step can still change
-_PIECE_BYTES = 16 << 20  # bytes of journal that are in memory at once, where the files are no larger
+_PIECE_BYTES = 8 << 20  # bytes of journal that are in memory at once, where the files are no larger
 _PIECE_SHARE = 8  # or this part of steps.parquet, when that is more: writing it anew costs by its size
 _STREAM = "steps"
 
@@ -59,27 +59,28 @@ def snapshot_steps(root: Path, *, closing: bool, before: Position = END) -> int:
     Raises:
         OSError: the disk refused; nothing is lost.
     """
-    rows = 0
-    while (behind := _first_files(root, before)) is not None:
-        moved = _move(root, closing=False, before=behind)
-        if moved == 0:
-            break
-        rows += moved
+    rows, start = 0, NOTHING
+    while (behind := _piece_end(root, start, before)) is not None:
+        rows += _move(root, closing=False, before=behind)
+        start = behind
     return rows + _move(root, closing=closing, before=before)
 
 
-def _first_files(root: Path, before: Position) -> Position | None:
-    """Where the journal file begins that is too much for one piece; None when all of them are not."""
+def _piece_end(root: Path, start: Position, before: Position) -> Position | None:
+    """Where the journal file begins that is too much for a piece of those from `start` on; None when all are not."""
     size, most = 0, _PIECE_BYTES
     with contextlib.suppress(FileNotFoundError):
         most = max(most, (root / STEPS).stat().st_size // _PIECE_SHARE)
     for file in journal_files(root, _STREAM):
+        place = (file.segment, file.first)
+        if place < start:  # taken already, but for its open step
+            continue
         with contextlib.suppress(FileNotFoundError):
             size += file.path.stat().st_size
-        if (file.segment, file.first) >= before:
+        if place >= before:
             return None
-        if size > most:
-            return file.segment, file.first
+        if size > most and place > start:
+            return place
     return None
 
 

@@ -49,6 +49,11 @@ def number(value: object) -> tuple[float | None, str]:
         return None, f"{type(error).__name__}"
 
 
+def exact(value: object) -> bool:
+    """Whether a float, bool or int is the same number in float64."""
+    return type(value) is not int or -_EXACT <= value <= _EXACT
+
+
 def convert(metrics: Mapping[str, object] | Mapping[object, object]) -> tuple[list[str], list[float], list[Bad]]:
     """Names and floats of what was logged, and what could not be recorded as it is."""
     names: list[str] = []

@@ -49,7 +49,6 @@ MUTANTS = (
     _mutant("reward_docs", "no-match-raises", 'match.group(1) if match else ""', "match.group(1)"),
     _mutant("reward_docs", "unmatched-dropped", 'match.group(1) if match else "" for match in matches]', "match.group(1) for match in matches if match]", _ORDER),
     _mutant("reward_docs", "negated", "1.0 if content == truth else 0.0", "0.0 if content == truth else 1.0", "log-space signs"),
-    _mutant("reward_docs", "identity-for-equality", "content == truth", "content is truth"),
     _mutant("reward_docs", "compared-with-the-list", "content == truth else", "content == ground_truth else", _MISMATCH),
     _mutant("reward_docs", "compared-with-itself", "content == truth", "content == content", _MISMATCH),
     _mutant("reward_docs", "penalty-where-reward", "return [1.0 if", "return [-1.0 if", "log-space signs"),
@@ -75,6 +74,7 @@ MUTANTS = (
     _mutant("reward_gsm8k", "window-at-the-start", "solution_str[-300:]", "solution_str[:3]"),
     _mutant("reward_gsm8k", "format-beats-answer", "1.0 if correct else format_score", "format_score if correct else 1.0", "log-space signs"),
     _mutant("reward_gsm8k", "number-against-text", "correct = answer == ground_truth", "correct = float(answer) == ground_truth"),
+    _mutant("reward_gsm8k", "identity-for-equality", "answer == ground_truth", "answer is ground_truth"),  # an answer of two digits: equal texts of one are one object from Python 3.12 on
     _mutant("reward_gsm8k", "score-under-another-key", '{"score": 1.0 if correct else format_score', '{"value": 1.0 if correct else format_score'),
     _mutant("reward_gsm8k", "format-score-equals-answer", "format_score=0.1", "format_score=1.0", "constants"),
     _mutant("reward_gsm8k", "no-answer-raises", "return None\n    return found", "pass\n    return found"),

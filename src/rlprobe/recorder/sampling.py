@@ -4,14 +4,18 @@ The draw depends on nothing but step and sample index (never on a random state t
 is repeated keeps the same rows. Beyond the run's budget ever fewer steps keep rows, but for those around an event.
 """
 
+import hashlib
+import heapq
 import itertools
+import math
+from array import array
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from rlprobe.recorder.sample_rows import SampleBlock
 from rlprobe.recording.sample_columns import packed
@@ -143,30 +147,28 @@ def _sizes(values: list[object]) -> list[int]:
 def _chosen(block: SampleBlock, step: int) -> dict[int, str]:
     """Row -> why it is kept, in row order."""
     chosen: dict[int, str] = {}
-    reward = _numbers(block, "reward")
-    if reward is not None:
-        order = np.argsort(np.where(np.isfinite(reward), reward, -np.inf), kind="stable")
-        chosen.update(dict.fromkeys(order[:_EXTREMES].tolist(), "bottom"))
-        chosen.update(dict.fromkeys(order[-_EXTREMES:].tolist(), "top"))
-        chosen.update(dict.fromkeys(np.flatnonzero(~np.isfinite(reward))[:_OUTLIERS].tolist(), "outlier"))
-    length = _numbers(block, "completion_tokens")
-    if length is not None:
-        for row in np.argsort(-np.nan_to_num(length), kind="stable")[:_OUTLIERS].tolist():
+    rows = range(block.rows)
+    if "reward" in block.columns:
+        reward = _finite(block.columns["reward"], -math.inf)
+        order = sorted(rows, key=reward.__getitem__)
+        chosen.update(dict.fromkeys(order[:_EXTREMES], "bottom"))
+        chosen.update(dict.fromkeys(order[-_EXTREMES:], "top"))
+        chosen.update(dict.fromkeys([row for row in rows if reward[row] == -math.inf][:_OUTLIERS], "outlier"))
+    if "completion_tokens" in block.columns:
+        length = _finite(block.columns["completion_tokens"], 0.0)
+        for row in heapq.nlargest(_OUTLIERS, rows, key=length.__getitem__):
             chosen.setdefault(row, "outlier")
-    draw = np.argsort(_mixed(step, np.arange(block.rows, dtype=np.uint64)), kind="stable")
-    for row in [row for row in draw.tolist() if row not in chosen][:_RANDOM]:
-        chosen[row] = "random"
+    draw = _draw(step, block.rows)
+    drawn = heapq.nsmallest(_RANDOM + len(chosen), rows, key=draw.__getitem__)
+    chosen.update(dict.fromkeys([row for row in drawn if row not in chosen][:_RANDOM], "random"))
     return dict(sorted(chosen.items()))
 
 
-def _numbers(block: SampleBlock, name: str) -> NDArray[np.float64] | None:
-    values = block.columns.get(name)
-    return None if values is None else np.array([np.nan if value is None else value for value in values], dtype=float)
+def _finite(values: list[object], instead: float) -> list[float]:
+    """The numbers of a column, with something else where there is none."""
+    return [value if value is not None and math.isfinite(value) else instead for value in values]  # type: ignore[arg-type,misc]  # of a clean column
 
 
-def _mixed(step: int, index: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Evenly spread 64-bit numbers of (step, index): the finaliser of splitmix64 (Steele et al. 2014)."""
-    z = (index + np.uint64(step % (1 << 32) * 0x9E3779B9)) * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+def _draw(step: int, rows: int) -> Sequence[int]:
+    """Evenly spread numbers of 64 bits, of which those of a row depend on nothing but the step and the row."""
+    return array("Q", hashlib.shake_128(str(step).encode()).digest(8 * rows))

@@ -17,18 +17,19 @@ from rlprobe.recorder.items import ITEM_BYTES, FlushItem, Item, rows_of
 from rlprobe.recorder.session import Session
 from rlprobe.recording.run import State
 
-POLL = 0.08  # seconds between two looks into the queue: what SIGKILL can cost
-_IDLE_LOOKS = 5  # looks that find nothing, after which the writer sleeps until it is rung for
+POLL = 0.1  # seconds between two looks into the queue: what SIGKILL can cost
+_IDLE_LOOKS = 2  # looks that find nothing, after which the writer sleeps until it is rung for
 _NAP = 0.5  # seconds for which it sleeps at most: it looks after the keeper
 _KEEP_EVERY = 0.5  # seconds between two rounds of the keeper
 _SYNC_EVERY = 5.0  # seconds between two fsyncs: what a power loss can cost
-_SNAPSHOT_EVERY = 5.0  # seconds at least between two snapshots
+_SNAPSHOT_EVERY = 10.0  # seconds at least between two snapshots
 _SNAPSHOT_SHARE = 100  # times its own duration that a snapshot waits for the next: 1 % of a core
 _GROWTH = 0.05  # fraction by which the rows must have grown
 _JOURNAL_BYTES = 8 << 20  # bytes of journal at which a snapshot is made at once: bounds memory
 _PART_ROWS, _PART_BYTES = 4096, 32 << 20  # sample rows, or bytes, at which a part is written
 _NEVER = float("inf")
 _ROUND = 4096  # items of one round
+_FEW = 64  # items for which no further round is made
 _CROWDED = 32 << 20  # bytes in the queue from which on callers make their items small at the cost of their own time
 _NAP_EVERY, _MOMENT = 256, 5e-5  # every how many such calls one lets go of the interpreter, and for how many seconds
 
@@ -198,8 +199,11 @@ class Worker:
         self._idle = self._idle + 1 if self._queue.empty() else 0
 
     def _drain(self) -> None:
-        while (waiting := min(self._queue.qsize(), _ROUND)) > 0:
-            entries = self._taken_out = [self._queue.get_nowait() for _ in range(waiting)]
+        """Write what waits; a few items that come meanwhile are left for the next look, which takes them together."""
+        few = 0
+        while (waiting := self._queue.qsize()) > few:
+            few = _FEW
+            entries = self._taken_out = [self._queue.get_nowait() for _ in range(min(waiting, _ROUND))]
             self._taken += sum(item.size for item in entries)
             self._attempt("write", lambda entries=entries: self.session.write(entries))  # type: ignore[misc]  # bound early
             self._taken_out = []

@@ -83,3 +83,23 @@ def test_a_narrow_model_is_judged_with_wider_tolerance():
     report = verify(load(text, "narrow"), only="logprobs,reference")
 
     assert [(one.id, one.outcome.statement) for one in report.failures] == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "status", "told"),
+    [
+        ("", "", "pass", "it clips"),
+        ("torch.minimum", "torch.maximum", "fail", "positive advantages and of no negative one"),
+        (".clamp(0.8, 1.28)", "", "pass", "it clips nothing at ratios of 2"),
+        (".clamp(0.8, 1.28)", ".detach()", "pass", "it clips nothing at ratios of 2"),
+        ("ratio = (logps - old_logps)", "ratio = (logps - logps.detach())", "pass", "it clips nothing at ratios of 2"),
+        ("advantages[:, None])", "advantages[:, None].sub(advantages.mean()))", "pass", ""),
+    ],
+)
+def test_a_clip_inside_a_step_that_hands_over_no_loss_is_looked_at(old, new, status, told):
+    text = source_of("tiny_hydra_torch").replace("        loss=policy_loss,\n", "")
+    assert old in text
+    (found,) = verify(load(text.replace(old, new), "inline-clip"), only="V623").results
+
+    assert found.status == status
+    assert told in found.outcome.statement

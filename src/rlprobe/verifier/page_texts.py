@@ -136,6 +136,7 @@ RANGE_SOURCES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("V458", "V458", (_PPO, _KL)),
     ("V459", "V459", (_KTO,)),
     ("V612", "V612", (_MISMATCH,)),
+    ("V623", "V623", (_PPO,)),
     ("V703", "V703", (_PPO, _DAPO, _GSPO)),
     ("V709", "V709", (_PRECISION,)),
     ("V714", "V714", (_DR_GRPO, _GSPO)),
@@ -189,6 +190,10 @@ WRITTEN: Mapping[str, tuple[str, str]] = {
     "V509": ("loss(sampled_ids)", "loss(tokenizer.encode(tokenizer.decode(sampled_ids)))"),
     "V510": ("tokenizer.encode(prompt, add_special_tokens=False)", "tokenizer.encode(prompt)"),
     "V516": ("ended = torch.isin(ids, end_ids)", "ended = ids == end_ids[0]"),
+    "V623": (
+        "-torch.min(ratio * advantages, clipped * advantages)",
+        "-torch.max(ratio * advantages, clipped * advantages)",
+    ),
     "V714": ('loss_type="dr_grpo", scale_rewards="none"', 'loss_type="dr_grpo", scale_rewards="group"'),
     "V721": ("epsilon_high=0.28", "eps_high=0.28"),
     "V723": ("entropy_coef=0.001", "entropy_coef=-0.001"),

@@ -25,11 +25,16 @@ OURS = ("backward", "grad", "in-place", "inplace", "leaf variable", "graph")  # 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """What a step is made on: ids [B,T], mask [B,T] on the declared side, advantages [B] of both signs."""
+    """What a step is made on: ids [B,T], mask [B,T] on the declared side, advantages [B] of both signs.
+
+    Attributes:
+        old_shift: what is added to the old log-probs of a step that takes them, nats a token.
+    """
 
     ids: IntArray
     mask: BoolArray
     advantages: FloatArray
+    old_shift: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,7 +223,8 @@ def _arguments(subject: Subject, function: Function, given: Batch, score: Scorer
     for role, module in (("old_logprobs", pipeline.model), ("ref_logprobs", pipeline.ref_model)):
         if function.takes(role):
             with quiet(module):
-                values[role] = score.function(**score.arguments(given.ids, given.mask, model=module))
+                scores = score.function(**score.arguments(given.ids, given.mask, model=module))
+                values[role] = scores + given.old_shift if role == "old_logprobs" else scores
     own = {role: value for role, value in values.items() if function.takes(role)}
     absent = [role for role, value in own.items() if value is None]
     if absent:

@@ -1,12 +1,13 @@
 """A call that hangs is ended, told as a finding with its line, and the walk goes on; the user's own timer survives."""
 
 import signal
+import sys
 import threading
 
 import pytest
 
 from rlprobe import Pipeline, verify
-from rlprobe.verifier.patience import LateError, limited, patient
+from rlprobe.verifier.patience import LateError, StuckError, bounded, limited, patient
 
 BUDGET = 0.6  # seconds; a third of it is what one call may take
 
@@ -78,6 +79,22 @@ def test_a_check_that_stands_still_outside_the_functions_is_ended_and_tells_wher
     assert "test_patience.py" in told
     assert "where it stood still; `--budget` (`budget_seconds=`) gives it more time" in told
     assert results["V201"].status == "pass"
+
+
+def test_no_import_inside_a_check_is_ended(tmp_path, monkeypatch):
+    (tmp_path / "slow_module.py").write_text("import time\ntime.sleep(0.5)\nwhole = True\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def check():
+        import slow_module
+
+        assert slow_module.whole
+        while True:
+            pass
+
+    with patient(BUDGET), pytest.raises(StuckError):
+        bounded(check)
+    assert sys.modules.pop("slow_module").whole
 
 
 def test_a_function_that_hung_three_times_is_not_called_any_more():

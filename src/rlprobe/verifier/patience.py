@@ -106,8 +106,8 @@ def _interrupted(seconds: float) -> Iterator[None]:
 def _by_signal(seconds: float, overdue_error: type[BaseException]) -> Iterator[None]:
     running = True
 
-    def overdue(_number: int, _frame: FrameType | None) -> None:
-        if running:
+    def overdue(_number: int, frame: FrameType | None) -> None:
+        if running and not (overdue_error is StuckError and _imports(frame)):
             raise overdue_error
 
     handler = signal.signal(signal.SIGALRM, overdue)
@@ -118,6 +118,15 @@ def _by_signal(seconds: float, overdue_error: type[BaseException]) -> Iterator[N
         running = False
         signal.setitimer(signal.ITIMER_REAL, remaining, interval)
         signal.signal(signal.SIGALRM, handler if handler is not None else signal.SIG_DFL)
+
+
+def _imports(frame: FrameType | None) -> bool:
+    """Whether a module is being imported inside the check: torch, say, would be left in halves."""
+    while frame is not None and frame.f_code is not bounded.__code__:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from rlprobe import Recorder, diagnose, open_run
-from rlprobe.recording.layout import LOCK, rank_directory
+from rlprobe.recording.layout import LOCK, MANIFEST, rank_directory
 from rlprobe.recording.rank_feed import GRACE, RanksFeed
 from rlprobe.recording.rank_rows import merged
 from rlprobe.recording.reader import RecordingFeed
@@ -172,10 +172,11 @@ def test_a_rank_without_a_sign_of_life_is_told_though_nobody_can_ask_its_host(tm
     second = Recorder(tmp_path / "run", record_all_ranks=True)
     for recorder in (first, second):
         recorder.log_step(1, loss=1.0)
-        recorder.flush()
-    healthy = open_run(tmp_path / "run").reading.notes
-    lock = rank_directory(tmp_path / "run", 1) / LOCK
+        assert recorder.flush(60)
     newest = (tmp_path / "run" / LOCK).stat().st_mtime
+    lock = rank_directory(tmp_path / "run", 1) / LOCK
+    os.utime(lock, (newest, newest))  # however long this process had to wait in between
+    healthy = open_run(tmp_path / "run").reading.notes
     os.utime(lock, (newest - 90, newest - 90))
     silent = open_run(tmp_path / "run").reading.notes
     first.close()
@@ -183,6 +184,20 @@ def test_a_rank_without_a_sign_of_life_is_told_though_nobody_can_ask_its_host(tm
 
     assert healthy == ()
     assert silent == ("rank 1 of 2 has given no sign of life for 90 s, after step 1 where rank 0 is at step 1",)
+
+
+def test_what_is_told_of_a_rank_stays_told_when_rank_0_tells_something_else(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with Recorder(tmp_path / "run", record_all_ranks=True) as recorder:
+        recorder.log_step(1, loss=1.0)
+    run = open_run(tmp_path / "run")
+    told = run.reading
+    (tmp_path / "run" / MANIFEST).touch()  # as a recorder does that has learnt something of its machine
+    run.refresh()
+
+    assert run.reading == told
+    assert told.notes == ("rank 1 of 2 left no recording",)
+    assert [(one.rank, one.state, one.lost) for one in told.ranks] == [(1, "absent", False)]
 
 
 def test_a_resumed_run_takes_back_the_samples_of_every_rank(tmp_path: Path, monkeypatch) -> None:

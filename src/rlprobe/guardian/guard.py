@@ -16,7 +16,7 @@ from rlprobe.guardian.news import News, NewsKind, of_change
 from rlprobe.guardian.pace import Pace
 from rlprobe.guardian.policy import Decision, decide
 from rlprobe.guardian.settings import GuardianSettings
-from rlprobe.recording.rank_states import lost_ranks
+from rlprobe.recording.rank_states import sentence
 from rlprobe.recording.run import Run
 from rlprobe.reports.format import argument, duration
 
@@ -159,11 +159,12 @@ class Guard:
 
     def _lost(self) -> Iterator[News]:
         """Ranks that are gone while the run goes on; one that came back is told again when it is lost again."""
-        lost = lost_ranks(self.run.reading.notes)
-        for number, note in lost.items():
-            if number not in self.memory.ranks:
-                yield self._news("rank_lost", f"{note[0].upper()}{note[1:]}.")
-        self.memory.ranks = sorted(lost)
+        lost = [one for one in self.run.reading.ranks if one.lost]
+        for one in lost:
+            if one.rank not in self.memory.ranks:
+                told = sentence(one)
+                yield self._news("rank_lost", f"{told[0].upper()}{told[1:]}.")
+        self.memory.ranks = sorted(one.rank for one in lost)
 
     def _remember(self) -> None:
         memory = self.memory

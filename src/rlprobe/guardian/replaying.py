@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rlprobe.recording.rank_states import lost_ranks
+from rlprobe.recording.rank_states import sentence
 from rlprobe.recording.replay import Moment, replay
 from rlprobe.recording.run import Batch, Run, Samples
 
@@ -26,8 +26,9 @@ class ReplayFeed:
         state = replace(run.manifest, state="recording")
         told = {name: run.metadata(name) for name in run.metrics}
         nothing = np.empty(0, dtype=np.int64)
-        lost = set(lost_ranks(run.reading.notes).values())  # known at the end alone: no row says when it came
-        before = replace(run.reading, notes=tuple(note for note in run.reading.notes if note not in lost))
+        lost = {sentence(one) for one in run.reading.ranks if one.lost}  # known at the end alone: no row says when
+        notes = tuple(note for note in run.reading.notes if note not in lost)
+        before = replace(run.reading, notes=notes, ranks=tuple(one for one in run.reading.ranks if not one.lost))
         self._ready = [Batch(steps=nothing, manifest=state, reading=before, metadata=told)]
 
     def poll(self) -> Batch | None:

@@ -94,6 +94,33 @@ class Manifest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RankState:
+    """What is to be known of one rank of a run of several processes; one that is well has none.
+
+    Attributes:
+        rank: its number; 0 is the run's own.
+        processes: how many the run has.
+        state: "part" (the recording is this rank's alone), "absent" (it left none), "ended" (without closing its own),
+            "silent" (no sign of life), "behind" (many steps).
+        step: the last that it recorded; None before the first.
+        run_step: the last that rank 0 recorded; None before the first.
+        silence: seconds since its last sign of life, for "silent".
+    """
+
+    rank: int
+    processes: int
+    state: Literal["part", "absent", "ended", "silent", "behind"]
+    step: int | None = None
+    run_step: int | None = None
+    silence: int = 0
+
+    @property
+    def lost(self) -> bool:
+        """Whether it was at work and is gone."""
+        return self.state in ("ended", "silent")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """What reading cost: nothing is left out in silence.
 
@@ -103,6 +130,7 @@ class Reading:
         unreadable: frames, lines or files that could not be read.
         unknown_keys: foreign keys without a canonical name, kept under their own name.
         notes: one sentence each, for a person.
+        ranks: the ranks that the notes name.
     """
 
     dropped: int = 0
@@ -110,6 +138,7 @@ class Reading:
     unreadable: int = 0
     unknown_keys: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    ranks: tuple[RankState, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

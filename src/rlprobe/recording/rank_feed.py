@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from rlprobe.recording.columns import NO_ROWS
 from rlprobe.recording.files import rank_folders
 from rlprobe.recording.rank_rows import enriched
-from rlprobe.recording.rank_states import notes_on, world_of
+from rlprobe.recording.rank_states import with_ranks, world_of
 from rlprobe.recording.rank_tail import PARTS, RankTail, opened, starts_of
 from rlprobe.recording.reader import RecordingFeed
 from rlprobe.recording.run import Batch, Event, Manifest, Reading, Samples
@@ -134,7 +134,7 @@ class RanksFeed:
             batch = replace(batch, events=tuple(event for event in batch.events if event.kind != PARTS))
         if len(batch.steps):
             self._last_step = int(batch.steps[-1])
-        self._waiting.append((batch, self._clock()))
+        self._waiting.append((replace(batch, reading=None), self._clock()))  # what is told of all ranks has rank 0's
 
     def _release(self) -> None:
         while self._waiting:
@@ -187,10 +187,11 @@ class RanksFeed:
         readings = {number: tail.reading for number, tail in sorted(self._tails.items())}
         notes = [f"rank {number}: {note}" for number, reading in readings.items() for note in reading.notes]
         own = self._own_reading
-        return replace(
+        summed = replace(
             own,
             dropped=own.dropped + sum(each.dropped for each in readings.values()),
             bad_values=own.bad_values + sum(each.bad_values for each in readings.values()),
             unreadable=own.unreadable + sum(each.unreadable for each in readings.values()),
-            notes=(*own.notes, *notes, *notes_on(self._root, self._manifest, self._last_step, self._tails)),
+            notes=(*own.notes, *notes),
         )
+        return with_ranks(summed, self._root, self._manifest, self._last_step, self._tails)

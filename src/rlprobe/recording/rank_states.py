@@ -1,61 +1,79 @@
-"""Which ranks of a run are missing, dead or behind, one sentence each."""
+"""Which ranks of a run are missing, dead or behind, and the sentence for each."""
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 from rlprobe.recording.layout import LOCK
 from rlprobe.recording.rank_tail import RankTail
-from rlprobe.recording.run import Manifest
+from rlprobe.recording.run import Manifest, RankState, Reading
 
 SILENT = 60.0  # seconds without a sign of life; a recorder at work gives one every five
 _BEHIND = 2  # steps that a rank may be behind: more is not the moment at which its files were read
 _MOST = 8  # ranks that are named
-_LOST = re.compile(r"rank (\d+) of \d+ (?:ended without closing|has given no sign of life)")
 _MOST_RANKS = 1 << 20  # a larger number in a manifest is none
 
 
-def notes_on(root: Path, manifest: Manifest, step: int | None, tails: Mapping[int, RankTail]) -> tuple[str, ...]:
-    """What a reader of the run should know of its ranks; nothing for a run of one process.
+def with_ranks(
+    reading: Reading, root: Path, manifest: Manifest, step: int | None, tails: Mapping[int, RankTail]
+) -> Reading:
+    """The reading with what is to be known of the run's ranks; as it is for a run of one process.
 
     Args:
+        reading: of all ranks.
         root: the run's directory.
         manifest: rank 0's.
         step: the last step that rank 0 recorded.
         tails: the other ranks that recorded.
     """
-    found = [*_of_ranks(root, manifest, step, tails)]
-    more = f"{len(found) - _MOST} more ranks are missing or behind"
-    return tuple(found if len(found) <= _MOST else [*found[:_MOST], more])
+    found = _of_ranks(root, manifest, step, tails)
+    named = tuple(islice(found, _MOST))
+    more = sum(1 for _ in found)
+    last = (f"{more} more ranks are missing or behind",) if more else ()
+    return replace(reading, notes=(*reading.notes, *map(sentence, named), *last), ranks=named)
 
 
-def lost_ranks(notes: Iterable[str]) -> dict[int, str]:
-    """Of the notes on a run those that tell of a rank that is gone, by its number."""
-    found = ((_LOST.match(note), note) for note in notes)
-    return {int(match[1]): note for match, note in found if match is not None}
+def sentence(one: RankState) -> str:
+    """What a person is told of a rank."""
+    name = f"rank {one.rank} of {one.processes}"
+    last = "before its first step" if one.step is None else f"after step {one.step}"
+    where = last if one.run_step is None else f"{last} where rank 0 is at step {one.run_step}"
+    if one.state == "part":
+        return f"this is what {name} recorded alone; the run is the folder above it"
+    if one.state == "absent":
+        return f"{name} left no recording"
+    if one.state == "ended":
+        return f"{name} ended without closing its recording, {where}"
+    if one.state == "behind":
+        return f"{name} is behind, {where}"
+    silent = f"{name} has given no sign of life for {one.silence} s"
+    return f"{silent}, {where}" if one.rank else silent
 
 
-def _of_ranks(root: Path, manifest: Manifest, step: int | None, tails: Mapping[int, RankTail]) -> Iterator[str]:
+def _of_ranks(root: Path, manifest: Manifest, step: int | None, tails: Mapping[int, RankTail]) -> Iterator[RankState]:
     processes, all_ranks = world_of(manifest)
     if own := _own_rank(manifest):
-        yield f"this is what rank {own} of {processes} recorded alone; the run is the folder above it"
+        yield RankState(rank=own, processes=processes, state="part")
         return
     world = processes if all_ranks else 1
     heard = _heard(root, tails)
     newest = max(heard.values(), default=0.0)
-    if world > 1 and manifest.state == "recording" and 0 in heard and newest - heard[0] > SILENT:
-        yield f"rank 0 of {world} has given no sign of life for {newest - heard[0]:.0f} s"
+    silence = {number: round(newest - when) for number, when in heard.items() if newest - when > SILENT}
+    if world > 1 and manifest.state == "recording" and 0 in silence:
+        yield RankState(rank=0, processes=world, state="silent", step=step, run_step=step, silence=silence[0])
     for number in range(1, world):
         tail = tails.get(number)
         if tail is None:
-            yield f"rank {number} of {world} left no recording"
-        elif tail.state == "crashed":
-            yield f"rank {number} of {world} ended without closing its recording, {_where(tail, step)}"
-        elif tail.state == "recording" and newest - heard.get(number, newest) > SILENT:
-            silence = newest - heard[number]
-            yield f"rank {number} of {world} has given no sign of life for {silence:.0f} s, {_where(tail, step)}"
+            yield RankState(rank=number, processes=world, state="absent", run_step=step)
+            continue
+        known = RankState(rank=number, processes=world, state="behind", step=tail.last_step, run_step=step)
+        if tail.state == "crashed":
+            yield replace(known, state="ended")
+        elif tail.state == "recording" and number in silence:
+            yield replace(known, state="silent", silence=silence[number])
         elif tail.last_step is not None and step is not None and step - tail.last_step > _BEHIND:
-            yield f"rank {number} of {world} is behind, {_where(tail, step)}"
+            yield known
 
 
 def world_of(manifest: Manifest) -> tuple[int, bool]:
@@ -86,8 +104,3 @@ def _heard(root: Path, tails: Mapping[int, RankTail]) -> dict[int, float]:
     except OSError:
         found[0] = None
     return {number: when for number, when in found.items() if when is not None}
-
-
-def _where(tail: RankTail, step: int | None) -> str:
-    last = "before its first step" if tail.last_step is None else f"after step {tail.last_step}"
-    return last if step is None else f"{last} where rank 0 is at step {step}"

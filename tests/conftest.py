@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from rlprobe.cli import THREADS
 
@@ -14,15 +15,21 @@ for name in THREADS:
 
 from rlprobe.recorder import lifelines  # noqa: E402  # it loads numpy
 
-_WHOLE_FILE = re.compile(r"^pytestmark = (?:\[[^\]]*)?pytest\.mark\.(trl|slow)\b", re.MULTILINE)
+_WHOLE_FILE = {
+    mark: re.compile(rf"^pytestmark = (\[[^\]]*)?pytest\.mark\.{mark}\b", re.MULTILINE) for mark in ("slow", "trl")
+}
+settings.register_profile("rlprobe", deadline=None)  # how long an example takes says how busy the machine is
+settings.load_profile("rlprobe")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """A file whose every test is left out is not even imported: torch, TRL and their like take seconds to load."""
-    if "not " not in config.option.markexpr or not collection_path.match("test_*.py"):
+    asked = config.option.markexpr.split(" and ")
+    left_out = [sign for mark, sign in _WHOLE_FILE.items() if f"not {mark}" in asked]
+    if not left_out or not collection_path.match("test_*.py"):
         return None
-    marks = _WHOLE_FILE.findall(collection_path.read_text(encoding="utf-8"))
-    return True if any(f"not {mark}" in config.option.markexpr for mark in marks) else None
+    text = collection_path.read_text(encoding="utf-8")
+    return True if any(sign.search(text) for sign in left_out) else None
 
 
 @pytest.fixture(autouse=True)

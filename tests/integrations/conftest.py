@@ -25,6 +25,12 @@ def sorter(pytestconfig: pytest.Config) -> Path:
 
 
 @pytest.fixture
+def strict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hook that fails fails its test, where training would go on."""
+    monkeypatch.setenv("RLPROBE_STRICT_HOOKS", "1")
+
+
+@pytest.fixture
 def memory(monkeypatch: pytest.MonkeyPatch) -> "type[MemoryRecorder]":
     """A recorder that keeps everything in memory in the place of the one that writes."""
     from tests.integrations.memory_recorder import MemoryRecorder  # it loads transformers

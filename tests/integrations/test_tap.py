@@ -56,6 +56,8 @@ def test_one_tag_of_writers_into_several_folders_is_several_metrics(tmp_path: Pa
     for step in range(2):
         for number, writer in enumerate(writers.values()):
             writer.add_scalar("loss", number + step / 10, step)
+    for writer in writers.values():
+        writer.close()
     tapped.close()
 
     run = open_run(tmp_path / "run")
@@ -98,7 +100,9 @@ def test_a_failure_in_the_tap_is_told_once_and_the_logger_goes_on(tmp_path: Path
 def test_the_tap_stays_out_where_a_recorder_records_already(tmp_path: Path, tapped: Tap) -> None:
     with Recorder(tmp_path / "own") as recorder:
         recorder.log_step(1, loss=0.5)
-        writer_into(tmp_path / "tensorboard").add_scalar("loss", 0.5, 1)
+        writer = writer_into(tmp_path / "tensorboard")
+        writer.add_scalar("loss", 0.5, 1)
+        writer.close()
 
     assert not (tmp_path / "run").exists()
 
@@ -241,11 +245,15 @@ def test_who_forgets_is_not_called(module_on_path: str) -> None:
 
 def test_a_module_that_fails_fails_as_without_hooks(module_on_path: str, tmp_path: Path) -> None:
     (tmp_path / f"{module_on_path}.py").write_text("raise ValueError('its own')\n")
-    when_imported(module_on_path, lambda module: None)
+    seen: list[object] = []
+    when_imported(module_on_path, seen.append)
 
     for _ in range(2):
         with pytest.raises(ValueError, match="its own"):
             import_module(module_on_path)
+    forget(seen.append)
+
+    assert seen == []
 
 
 # names

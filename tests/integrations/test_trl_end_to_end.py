@@ -21,16 +21,16 @@ from rlprobe.recording.run import Run
 from tests.integrations.tiny_model import questions
 from tests.integrations.trl_lab import CASES, Case, build
 
-pytestmark = [pytest.mark.trl, pytest.mark.slow, pytest.mark.filterwarnings("default")]
+pytestmark = [
+    pytest.mark.trl,
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("default"),
+    pytest.mark.usefixtures("strict"),
+]
 
 PATIENCE = 120  # seconds that a killed run may take to come to its fortieth step
 HEALTHY = [name for name, case in CASES.items() if not case.expected]
 FAULTY = [name for name, case in CASES.items() if case.expected]
-
-
-@pytest.fixture(autouse=True)
-def strict(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RLPROBE_STRICT_HOOKS", "1")
 
 
 def trained(name: str, sorter: Path, tmp_path: Path) -> Run:

@@ -12,15 +12,15 @@ from rlprobe.integrations.beside import LOG
 from rlprobe.integrations.trl import attach
 from tests.integrations.trl_lab import CASES, build
 
-pytestmark = [pytest.mark.trl, pytest.mark.slow, pytest.mark.filterwarnings("default")]
+pytestmark = [
+    pytest.mark.trl,
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("default"),
+    pytest.mark.usefixtures("strict"),
+]
 
 MOST_STEPS = 400  # that a halt which does not come would cost
 HEALTHY_STEPS = 60
-
-
-@pytest.fixture(autouse=True)
-def strict(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RLPROBE_STRICT_HOOKS", "1")
 
 
 def test_a_collapse_is_halted_with_a_checkpoint_and_said_in_the_log(

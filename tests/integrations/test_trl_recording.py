@@ -16,14 +16,14 @@ from tests.integrations.memory_recorder import MemoryRecorder, recorded
 from tests.integrations.tiny_model import answer_of, questions
 from tests.integrations.trl_lab import CASES, Case, build, correct
 
-pytestmark = [pytest.mark.trl, pytest.mark.slow, pytest.mark.filterwarnings("default")]
+pytestmark = [
+    pytest.mark.trl,
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("default"),
+    pytest.mark.usefixtures("strict", "memory"),
+]
 
 OWN_ESTIMATE = frozenset(("trl/step_time",))  # a clock
-
-
-@pytest.fixture(autouse=True)
-def strict(monkeypatch: pytest.MonkeyPatch, memory: type[MemoryRecorder]) -> None:
-    monkeypatch.setenv("RLPROBE_STRICT_HOOKS", "1")
 
 
 @pytest.mark.parametrize("name", ["healthy", "healthy-rloo", "healthy-iterations"])

@@ -10,16 +10,16 @@ import pytest
 pytest.importorskip("trl")
 from datasets import Dataset
 
-from tests.integrations.memory_recorder import MemoryRecorder, recorded
+from tests.integrations.memory_recorder import recorded
 from tests.integrations.tiny_model import questions
 from tests.integrations.trl_lab import Case, blank_texts, build, flip_advantages, shape
 
-pytestmark = [pytest.mark.trl, pytest.mark.slow, pytest.mark.filterwarnings("default")]
-
-
-@pytest.fixture(autouse=True)
-def strict(monkeypatch: pytest.MonkeyPatch, memory: type[MemoryRecorder]) -> None:
-    monkeypatch.setenv("RLPROBE_STRICT_HOOKS", "1")
+pytestmark = [
+    pytest.mark.trl,
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("default"),
+    pytest.mark.usefixtures("strict", "memory"),
+]
 
 
 def test_the_text_that_a_reward_function_received_is_compared_with_what_was_generated(

@@ -1,4 +1,5 @@
 import json
+import sys
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -21,6 +22,12 @@ def make():
     return Pipeline(advantages=advantages, declare={"baseline": "group"})
 """
 RIGHT = WRONG.replace("grouped.mean(axis=1, keepdims=True) - grouped", "grouped - grouped.mean(axis=1, keepdims=True)")
+
+
+@pytest.fixture(autouse=True)
+def own_path(monkeypatch):
+    """The command puts the folder of the user's file where Python looks; here the process goes on afterwards."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
 
 
 @pytest.fixture

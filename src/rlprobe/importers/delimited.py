@@ -1,6 +1,11 @@
-"""CSV and TSV: a header of keys, one logged row a line (plain or gzip)."""
+"""CSV, TSV and Markdown tables: a header of keys, one logged row a line (plain or gzip).
+
+A chart that wandb exports names each column `RUN - KEY`, with its extremes of the same step beside it; where all
+columns are of one run they are read by their key.
+"""
 
 import csv
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,15 +18,17 @@ from rlprobe.importers.rows.values import BAD, number
 from rlprobe.recording.run import Feed
 
 NAME = "csv"
-EXPECTS = "CSV or TSV: a header line with metric names, then numbers"
+EXPECTS = "CSV, TSV or a Markdown table: a header line with metric names, then numbers"
 GENERIC = True
 
 _DELIMITERS = (",", "\t", ";", "|")
+_RULER = re.compile(r"[\s|:-]*-[\s|:-]*")  # between a Markdown table's header and its rows
+_CHARTED = re.compile(r"(?P<run>.+?) - (?P<key>.+?)(?P<extreme>__(?:MIN|MAX))?")  # a column of wandb's export
 
 
 def sniff(path: Path, head: bytes) -> bool:
     """Whether the first line is a header with a metric or a step in it, and the second line holds numbers."""
-    lines = [line for line in head.decode("utf-8", "replace").splitlines() if line.strip()][:2]
+    lines = [line for line in head.decode("utf-8", "replace").splitlines() if line.strip() and not _ruler(line)][:2]
     if len(lines) < 2 or lines[0].lstrip()[:1] in "{[":
         return False
     delimiter = delimiter_of(lines[0])
@@ -42,7 +49,24 @@ def delimiter_of(header: str) -> str:
     return max(_DELIMITERS, key=header.count)
 
 
+def _ruler(line: str) -> bool:
+    return "|" in line and _RULER.fullmatch(line) is not None
+
+
+def _uncharted(header: list[str]) -> list[str]:
+    """The header without the name of the run that wandb's export puts before each key; "" for the extremes."""
+    charted = [match for match in map(_CHARTED.fullmatch, header) if match is not None]
+    if not any(match["extreme"] for match in charted) or len({match["run"] for match in charted}) != 1:
+        return header
+    return [
+        key if (match := _CHARTED.fullmatch(key)) is None else "" if match["extreme"] else match["key"]
+        for key in header
+    ]
+
+
 def _fields(line: str, delimiter: str) -> list[str] | None:
+    if delimiter == "|":
+        return [cell.strip() for cell in line.strip().removeprefix("|").removesuffix("|").split("|")]
     try:
         return next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), None)
     except csv.Error:  # a field beyond the reader's limit, or an unclosed quote
@@ -55,6 +79,7 @@ class _Rows:
     def __init__(self, path: Path) -> None:
         self._lines = LineSource(path)
         self._header: list[str] | None = None
+        self._keys: list[str] = []
         self._delimiter = ","
         self._bad_lines = 0
         self.settings: Mapping[str, object] = {}
@@ -81,11 +106,12 @@ class _Rows:
         if self._header is None:
             self._delimiter = delimiter_of(line)
             self._header = _fields(line, self._delimiter) or []
+            self._keys = _uncharted(self._header)
             return
         cells = _fields(line, self._delimiter)
-        if cells == self._header:  # appended by another session
+        if cells == self._header or (self._delimiter == "|" and _ruler(line)):  # appended by another session
             return
         if cells is None or len(cells) > len(self._header):
             self._bad_lines += 1
             return
-        rows.append(dict(zip(self._header, cells, strict=False)))
+        rows.append({key: cell for key, cell in zip(self._keys, cells, strict=False) if key})

@@ -49,6 +49,8 @@ else is there. Hidden folders are left out, and no link is followed.
   reinforcement learning: `[Step 3/500] loss=0.1 | reward=0.4 (std=0.2)`, `Epoch 1, iter 3: mean_reward: 0.4, KL: 0.01`. A
   count that begins again with the next epoch goes on; a line that tells a step again in other words is left out; what
   follows `eval` or `validation` is an evaluation score.
+- A chart that wandb exports as CSV (`RUN - KEY`, `RUN - KEY__MIN`, `RUN - KEY__MAX`) is read by its keys when it holds one
+  run; of several, `open_run(path, keys={{"RUN - KEY": "reward_mean"}})` takes one.
 - `rlprobe doctor -` reads standard input.
 
 ## Samples

@@ -21,7 +21,7 @@ from rlprobe.importers.rows.values import NUMBER, number
 STEP_KEYS: Final = (
     *("step", "Step", "steps", "global_step", "train/global_step", "training/global_step", "trainer/global_step"),
     *("global_step/max_steps", "progress/batch", "progress/step", "rollout/step", "train/step"),
-    *("iteration", "iter", "update", "episode", "_step"),
+    *("current_steps", "iteration", "iter", "update", "episode", "_step"),
 )
 STEP_KEY_SET: Final = frozenset(STEP_KEYS)
 _NOT_TRAINING = frozenset({"epoch", "wall_time", "tokens_total", "learning_rate"})  # logged beside anything

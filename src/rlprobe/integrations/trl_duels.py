@@ -15,8 +15,9 @@ from torch import Tensor
 from rlprobe.integrations.trl_online import ended_by, number_columns
 from rlprobe.integrations.trl_rollout import repetition
 from rlprobe.integrations.trl_step import StepRecord
-from rlprobe.integrations.trl_texts import as_json, digest, shown
+from rlprobe.integrations.trl_texts import as_json, shown
 from rlprobe.integrations.trl_watch import Part, Watch
+from rlprobe.recording.private_text import digest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rlprobe.integrations.trl_texts import digest
+from rlprobe.recording.private_text import digest
 
 SIDE = 512  # pixels of a side that are looked at; a larger image is looked at on a grid of as many
 NEAREST = 0  # of PIL's ways to resize the one that takes pixels as they are

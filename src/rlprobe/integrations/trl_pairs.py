@@ -13,8 +13,8 @@ from torch import Tensor
 
 from rlprobe.integrations.trl_rollout import repetition
 from rlprobe.integrations.trl_step import StepRecord
-from rlprobe.integrations.trl_texts import digest
 from rlprobe.integrations.trl_watch import Part, Watch
+from rlprobe.recording.private_text import digest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

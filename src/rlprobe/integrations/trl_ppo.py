@@ -17,9 +17,9 @@ from rlprobe.integrations.trl_keys import number
 from rlprobe.integrations.trl_rollout import repetition
 from rlprobe.integrations.trl_settings import in_parts
 from rlprobe.integrations.trl_step import StepRecord
-from rlprobe.integrations.trl_texts import digest
 from rlprobe.integrations.trl_watch import Part, Watch
 from rlprobe.integrations.trl_weights import UpdateProbe, bad_gradients
+from rlprobe.recording.private_text import digest
 
 NAMES = (
     "queries", "responses", "postprocessed_responses", "scores", "values", "returns", "advantages", "logprobs",

@@ -1,6 +1,5 @@
 """Prompts and completions as text, and whether a reward function received what was generated."""
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 
@@ -21,11 +20,6 @@ def as_json(content: object) -> str | None:
     if content is None or isinstance(content, str):
         return None
     return json.dumps(content, ensure_ascii=False, default=_named)
-
-
-def digest(text: str) -> str:
-    """The first 16 hex digits of the SHA-256 of a prompt."""
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def images(messages: object) -> list[object]:

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from rlprobe.recording.private_text import short_id
+
 MOST_GROUPS = 4096  # of one step that are told; a step of more has its groups whole somewhere, or nobody asks
 _DIGITS = 12  # significant digits of a number; what is beyond does not change a standard deviation
 
@@ -49,7 +51,7 @@ def parts(
     np.maximum.at(high, groups, values)
     told = [code for code in range(count) if n[code]][:MOST_GROUPS]
     return {
-        "groups": [str(names[first[code]]) for code in told],
+        "groups": [short_id(str(names[first[code]])) for code in told],
         "size": [int(np.nan_to_num(declared[first[code]])) for code in told],
         "here": np.bincount(codes, minlength=count)[told].tolist(),
         "n": n[told].tolist(),

@@ -44,7 +44,8 @@ class Recorder:
         settings: canonical setting (recording/settings.py) -> value.
         metadata: metric -> what is known of it (unit, estimator, pair ...).
         capture: which sample rows are kept: "default", "scalars", "samples", "tokens", "all" (recorder/sampling.py).
-        capture_text: whether prompts and completions are kept (True), hashed ("hash") or left out (False).
+        capture_text: whether the texts of samples are kept (True), hashed ("hash") or left out (False): prompts,
+            completions, any other column of text, and token ids; what the caller puts into events stays as it is.
         record_all_ranks: whether ranks other than 0 record too, each into a directory of its own.
         max_bytes: bytes of sample rows, after which ever fewer steps keep rows, but for those around an event.
         bounds: items and bytes that may wait for the writer thread; what does not fit is dropped and counted.

@@ -1,6 +1,5 @@
 """Sample rows as callers give them become columns as the format names them. Runs on the writer thread."""
 
-import hashlib
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +9,8 @@ import msgspec
 
 from rlprobe.recorder.items import Row
 from rlprobe.recording.journal import frame
-from rlprobe.recording.layout import SAMPLE_ROWS, SEGMENT, SEQUENCE, STEP, is_text
+from rlprobe.recording.layout import SAMPLE_ROWS, SEGMENT, SEQUENCE, STEP
+from rlprobe.recording.private_text import TOKEN_IDS, digest, ids_without_text, tells_text
 from rlprobe.recording.sample_columns import can_wait, clean_column, column_type
 from rlprobe.recording.values import Bad
 
@@ -18,7 +18,6 @@ CaptureText = Literal[True, "hash", False]
 _OWN = frozenset((STEP, SEGMENT, SEQUENCE))
 _NESTED = {"rewards": "reward/", "reward_texts": "reward_text/"}
 _MESSAGES = {"prompt": "prompt_messages", "completion": "completion_messages"}
-_HASH_DIGITS = 16
 _encode = msgspec.msgpack.Encoder().encode
 _COUNTED = frozenset(("token_kl",))  # token columns of which statistics need every sample, as it will be read back
 
@@ -132,18 +131,17 @@ def _digests(values: Sequence[object]) -> list[object]:
     return out
 
 
-def digest(text: str) -> str:
-    """The first hex digits of the SHA-256 of a text: equal texts are recognised, no text is told."""
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:_HASH_DIGITS]
-
-
 def without_text(columns: dict[str, list[object]], capture: CaptureText) -> dict[str, list[object]]:
     """The columns as the capture_text option allows them on disk."""
     if capture is True:
         return columns
-    if capture == "hash":
-        return {name: _digests(values) if is_text(name) else values for name, values in columns.items()}
-    return {name: values for name, values in columns.items() if not is_text(name)}
+    hashed = capture == "hash"
+    kept = {name: values for name, values in columns.items() if not tells_text(name, values)}
+    texts = {name: values for name, values in columns.items() if name not in kept and name != TOKEN_IDS}
+    return {
+        **{name: list(ids_without_text(name, values)) for name, values in kept.items()},
+        **({name: _digests(values) for name, values in texts.items()} if hashed else {}),
+    }
 
 
 def sample_frame(sequence: int, step: int, time: float, columns: Mapping[str, list[object]]) -> bytes:

@@ -196,7 +196,8 @@ class Session:
         self.bad_values += len(bad)
         for each in bad:
             if self._told.first("bad_value", each.metric):
-                self.tell("bad_value", step, when, metric=each.metric, value=each.value, reason=each.reason)
+                value = each.value if self._capture_text is True else ""  # may be a text in the wrong place
+                self.tell("bad_value", step, when, metric=each.metric, value=value, reason=each.reason)
 
     def tell(self, kind: str, step: int | None = None, when: float | None = None, **fields: object) -> None:
         """Append an event, and the sample rows around it that were held back."""

@@ -1,7 +1,6 @@
 """Recordings made of other things: of any Run, of a damaged recording, of one whose texts may not leave the house."""
 
 import contextlib
-import hashlib
 import json
 import os
 import uuid
@@ -16,10 +15,11 @@ import numpy as np
 from rlprobe.recording.columns import Rows
 from rlprobe.recording.event_log import event_line
 from rlprobe.recording.files import make_directory, rank_folders, replace_bytes, whole_directory
-from rlprobe.recording.layout import EVENTS, FLOAT16, INT32, SAMPLES, SEGMENT, SEQUENCE, STEP, is_text, part_name
+from rlprobe.recording.layout import EVENTS, FLOAT16, INT32, SAMPLES, SEGMENT, SEQUENCE, STEP, part_name
 from rlprobe.recording.manifest import UnreadableRecording, plain, save_manifest
 from rlprobe.recording.merging import Merged
 from rlprobe.recording.parquet import write_steps
+from rlprobe.recording.private_text import ids_without_text, short_id, tells_text
 from rlprobe.recording.reader import RecordingFeed
 from rlprobe.recording.run import Batch, Manifest, Run, Samples
 from rlprobe.recording.samples import PART_ROWS, write_columns
@@ -89,33 +89,13 @@ def _copy(path: Path, target: Path, *, text: bool, facts: Mapping[str, object]) 
             _write(run, root / place, samples=samples, raw={**run.manifest.raw, **facts}, text=text)
 
 
-_IDS = frozenset(("prompt_id", "group", "generation"))
-_WORDS = frozenset(("stop_reason", "kl_estimator", "capture_reason"))
-_LONGEST_ID = 64  # characters; what is longer, or has blanks, may be the prompt itself
-
-
 def _without_text(columns: Mapping[str, object]) -> dict[str, object]:
-    kept = {name: column for name, column in columns.items() if not is_text(name) and name != "token_ids"}
-    return {
-        name: [_id(value) for value in column] if name in _IDS and isinstance(column, list) else column
-        for name, column in kept.items()
-        if name in _IDS | _WORDS or not _holds_text(column)
-    }
-
-
-def _id(value: object) -> object:
-    """An id as it is; a text that stands in the place of one as its hash, so that equal ones stay equal."""
-    if not isinstance(value, str) or (len(value) <= _LONGEST_ID and not any(map(str.isspace, value))):
-        return value
-    return hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    kept = {name: column for name, column in columns.items() if not tells_text(name, column)}
+    return {name: ids_without_text(name, column) for name, column in kept.items()}  # type: ignore[arg-type]  # a list or an array
 
 
 def _field_without_text(value: object) -> object:
-    return [_id(each) for each in value] if isinstance(value, list) else value
-
-
-def _holds_text(column: object) -> bool:
-    return isinstance(column, list) and any(isinstance(value, str) for value in column)
+    return [short_id(each) for each in value] if isinstance(value, list) else value
 
 
 @contextlib.contextmanager

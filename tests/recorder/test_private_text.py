@@ -1,0 +1,78 @@
+"""With capture_text="hash" or False no text of a sample reaches the disk, in whatever column it stands."""
+
+import numpy as np
+import pytest
+
+from rlprobe import Recorder
+from rlprobe.recording.private_text import digest
+from rlprobe.recording.reader import RecordingFeed
+from rlprobe.recording.run import Run
+
+SECRET = "Zebrafink and some more words"
+
+
+def row(number: int) -> dict[str, object]:
+    """A sample with the secret in every place that takes a text."""
+    message = [{"role": "user", "content": SECRET}]
+    return {
+        "prompt": message, "completion": f"{SECRET} {number}", "group": f"{SECRET} group", "generation": f"{SECRET} id",
+        "reward": float(number), "rewards": {"right": 1.0}, "reward_texts": {"right": SECRET},
+        "advantage": SECRET, "extra/answer": SECRET, "answer": {"text": SECRET}, "tags": [SECRET],
+        "stop_reason": "eos", "truncated": False, "completion_tokens": 3, "token_ids": np.arange(3),
+        "token_logprobs": np.zeros(3, np.float32),
+    }  # fmt: skip
+
+
+def recorded(root, capture_text, **options):
+    with Recorder(root, capture="all", capture_text=capture_text, **options) as recorder:
+        for step in range(3):
+            recorder.log_step(step, {"loss": 1.0, "example": SECRET})
+            recorder.log_samples(step, [row(number) for number in range(8)])
+        recorder.log_samples(3, {"completion": [SECRET], "advantage": [SECRET]})
+        recorder.flush()
+        assert not any(b"Zebrafink" in path.read_bytes() for path in root.rglob("*") if path.is_file())
+    for path in root.rglob("*"):
+        assert not path.is_file() or b"Zebrafink" not in path.read_bytes(), path
+    run = Run(RecordingFeed(root))
+    assert "Zebrafink" not in str(list(run.samples().columns.values()))
+    return run
+
+
+@pytest.mark.parametrize("capture_text", ["hash", False])
+def test_no_text_is_on_the_disk_at_any_time(tmp_path, capture_text):
+    run = recorded(tmp_path / "run", capture_text)
+    columns = run.samples().columns
+
+    assert columns["reward"][:8].tolist() == [float(number) for number in range(8)]
+    assert set(columns["stop_reason"][:24]) == {"eos"}
+    assert len(set(columns["group"][:24])) == 1
+    assert "token_ids" not in columns
+    assert {event.fields["metric"] for event in run.events if event.kind == "bad_value"} == {"advantage", "example"}
+    assert run.column("duplicate_fraction")[0] == 0.0  # statistics are of the texts, before they are left out
+
+
+def test_equal_texts_are_recognised_by_their_hash(tmp_path):
+    columns = recorded(tmp_path / "run", "hash").samples().columns
+
+    assert columns["completion"][0] == digest(f"{SECRET} 0") == columns["completion"][8]
+    assert columns["completion"][0] != columns["completion"][1]
+    assert set(columns["extra/answer"][:24]) == {digest(SECRET)}
+
+
+def test_without_text_there_is_no_column_of_it(tmp_path):
+    columns = recorded(tmp_path / "run", False).samples().columns
+
+    assert not {"prompt", "completion", "prompt_messages", "extra/answer", "answer", "tags", "reward_text/right"} & set(
+        columns
+    )
+
+
+def test_parts_of_groups_name_no_prompt(tmp_path, monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("RANK", "0")
+    root = tmp_path / "run"
+    with Recorder(root, capture_text=False, record_all_ranks=True) as recorder:
+        recorder.log_step(0, {"loss": 1.0})
+        recorder.log_samples(0, [{**row(n), "group_size": 16} for n in range(8)])
+    assert b'"kind":"group_parts"' in (root / "events.jsonl").read_bytes().replace(b" ", b"")
+    assert not any(b"Zebrafink" in path.read_bytes() for path in root.rglob("*") if path.is_file())

@@ -157,6 +157,8 @@ def test_no_value_of_any_setting_breaks_a_check(config):
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_what_is_no_finite_number_is_never_in_range(value):
     assert _told({"learning_rate": value}) == {"V701": "fail"}
+    counts = ("max_completion_length", "num_generations", "num_iterations")
+    assert [list(_told({name: value}).values()) for name in counts] == [["fail"]] * 3
 
 
 @pytest.mark.trl

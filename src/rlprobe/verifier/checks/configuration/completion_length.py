@@ -26,10 +26,10 @@ def run(subject: Subject) -> Outcome:
     if cap is None:
         return not_checkable("no length cap is set", missing=("config.max_completion_tokens",))
     name = given.named("max_completion_tokens")
-    if cap < 1 or cap != int(cap):
+    if cap < 1 or cap % 1:
         return failed(
             "config",
-            f"{name} is {cap:g}: nothing can be generated.",
+            f"{name} is {cap:g}: {'nothing can be generated' if cap < 1 else 'no completion has that many tokens'}.",
             expected="a whole number above 0",
             got=f"{cap:g}",
             example=given.example("max_completion_tokens"),

@@ -23,7 +23,7 @@ def run(subject: Subject) -> Outcome:
     if size is None:
         return not_checkable("no group size is set", missing=("config.group_size",))
     name = given.named("group_size")
-    if size < 1 or size != int(size) or (size == 1 and given.grouped):
+    if size < 1 or size % 1 or (size == 1 and given.grouped):
         return failed(
             "config",
             f"{name} is {size:g}: {'a sample alone has no baseline' if size == 1 else 'no group has that many'}.",

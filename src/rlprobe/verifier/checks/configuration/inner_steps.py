@@ -21,10 +21,10 @@ def run(subject: Subject) -> Outcome:
     """Updates a rollout, and how generation and accumulation fit."""
     given = settings(subject)
     inner = given.number("inner_steps")
-    if inner is not None and (inner < 1 or inner != int(inner)):
+    if inner is not None and (inner < 1 or inner % 1):
         return failed(
             "config",
-            f"{given.named('inner_steps')} is {inner:g}: no update is made.",
+            f"{given.named('inner_steps')} is {inner:g}: {'no update is made' if inner < 1 else 'updates are whole'}.",
             expected="a whole number above 0",
             got=f"{inner:g}",
             example=given.example("inner_steps"),

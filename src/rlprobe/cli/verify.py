@@ -3,7 +3,8 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from rlprobe.cli.arguments import add_declarations, add_json, add_verified_functions
+from rlprobe.cli.arguments import add_json
+from rlprobe.cli.verification_arguments import add_declarations, add_verified_functions
 
 if TYPE_CHECKING:
     from rlprobe.verifier.report import Report

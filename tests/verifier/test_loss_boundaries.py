@@ -142,6 +142,7 @@ def test_the_failing_input_is_shrunk_and_fails_by_itself():
     assert np.sign(change) == np.sign(outcome.example["advantages"][0])
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_words():
     loss = partial(with_settings, epsilon=0.3)
     first, second = (_report(loss=loss, declare={"epsilon": 0.2}) for _ in range(2))

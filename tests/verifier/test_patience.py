@@ -70,6 +70,7 @@ class Endless:
         return "".join(chr(one) for one in ids)
 
 
+@pytest.mark.slow
 def test_a_check_that_stands_still_outside_the_functions_is_ended_and_tells_where():
     pipeline = Pipeline(tokenizer=Endless(), advantages=centred)
     results = {one.id: one for one in verify(pipeline, only="V201,V509", budget_seconds=3).results}

@@ -1,12 +1,16 @@
 """What a recorder takes from a training loop: `python -m bench.recorder.overhead [--rounds 3] [--only NAME]`.
 
-The same loop runs without and with a recorder, each in a process of its own, turn by turn. A step is work until so many
-milliseconds of wall time have passed. Two numbers are told for each loop:
+The same loop runs bare, with a list that keeps a copy of each step's metrics (as trainers do with their history), and
+with a recorder, each in a process of its own, turn by turn. A step is work until so many milliseconds of wall time have
+passed. Three numbers are told for each loop:
 
 - *recorder*: CPU time of the calls on the training thread and of the recorder's own threads, from the first step to
   the end of close(), as a percentage of the steps' time. It is the most that training can lose where the recorder has
   no core to itself, and it is what is promised: a busy machine makes it larger, but not meaningless.
-- *work*: how much less work is done in the same time with a recorder than without. Noise of a busy machine is in it.
+- *less work*: how much less work is done in the same time with a recorder than without. The noise of the machine is in
+  it.
+- *of a list*: the same for the list. Work that makes numbers in Python slows down where others are kept beside it,
+  whoever keeps them.
 """
 
 import argparse
@@ -71,11 +75,12 @@ class Cost:
     threads: float = 0.0
 
 
-def run(loop: Loop, *, recorded: bool, told: "SimpleQueue[Cost]") -> None:
-    """One run, in a process of its own."""
+def run(loop: Loop, kind: str, told: "SimpleQueue[Cost]") -> None:
+    """One run of a kind ("bare", "list", "recorder"), in a process of its own."""
     made = [samples(loop.arrays)(index) for index in range(4)] if loop.arrays is not None else []
     folder = Path(tempfile.mkdtemp(prefix="rlprobe-overhead-"))
-    recorder = Recorder(folder / "run", capture=loop.capture) if recorded else None  # type: ignore[arg-type]  # of the table above
+    recorder = Recorder(folder / "run", capture=loop.capture) if kind == "recorder" else None  # type: ignore[arg-type]  # of the table above
+    history: list[dict[str, float]] = []
     time.sleep(_WARM_UP)
     own = recorder_threads()
     before, calls, units, began = thread_seconds(own), 0.0, 0, time.perf_counter()
@@ -85,6 +90,8 @@ def run(loop: Loop, *, recorded: bool, told: "SimpleQueue[Cost]") -> None:
             loop.work()
             units += 1
         metrics = scalars(step)
+        if kind == "list":
+            history.append(metrics.copy())
         if recorder is not None:
             called = time.thread_time()
             recorder.log_step(step, metrics)
@@ -101,11 +108,11 @@ def run(loop: Loop, *, recorded: bool, told: "SimpleQueue[Cost]") -> None:
     told.put(Cost(wall=wall, rate=units / wall, calls=calls, threads=at_work + closed))
 
 
-def measured(loop: Loop, *, recorded: bool) -> Cost:
+def measured(loop: Loop, kind: str) -> Cost:
     """One run's cost."""
     context = multiprocessing.get_context("fork")
     told = context.SimpleQueue()
-    process = context.Process(target=run, args=(loop,), kwargs={"recorded": recorded, "told": told})
+    process = context.Process(target=run, args=(loop, kind, told))
     process.start()
     found: Cost = told.get()
     process.join()
@@ -119,20 +126,26 @@ def main() -> None:
     parser.add_argument("--only", default="", help="loops whose name contains this")
     arguments = parser.parse_args()
     print(f"{datetime.now(UTC):%d %B %Y}, load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores\n")
-    print("| step, and what is logged | promised | recorder | of it calls, us a step | less work (least, most) |")
-    print("|---|---|---|---|---|")
+    print("| step, and what is logged | promised | recorder | of it calls, us a step | less work | of a list |")
+    print("|---|---|---|---|---|---|")
     for loop in LOOPS:
         if arguments.only not in loop.name:
             continue
-        pairs = [(measured(loop, recorded=False), measured(loop, recorded=True)) for _ in range(arguments.rounds)]
-        share = statistics.median(100 * (cost.calls + cost.threads) / cost.wall for _, cost in pairs)
-        calls = statistics.median(1e6 * cost.calls / loop.steps for _, cost in pairs)
-        less = sorted(100 * (1 - cost.rate / bare.rate) for bare, cost in pairs)
+        rounds = [[measured(loop, kind) for kind in ("bare", "list", "recorder")] for _ in range(arguments.rounds)]
+        share = statistics.median(100 * (cost.calls + cost.threads) / cost.wall for _, _, cost in rounds)
+        calls = statistics.median(1e6 * cost.calls / loop.steps for _, _, cost in rounds)
+        less = _less([(bare, cost) for bare, _, cost in rounds])
         print(
             f"| {loop.name} | {loop.promise:g} % | {share:.2f} % | {calls:.0f} "
-            f"| {statistics.median(less):+.1f} % ({less[0]:+.1f}, {less[-1]:+.1f}) |",
+            f"| {less} | {_less([(bare, kept) for bare, kept, _ in rounds])} |",
             flush=True,
         )
+
+
+def _less(pairs: list[tuple[Cost, Cost]]) -> str:
+    """How much less work the second of each pair did: median, least, most."""
+    less = sorted(100 * (1 - cost.rate / bare.rate) for bare, cost in pairs)
+    return f"{statistics.median(less):+.1f} % ({less[0]:+.1f}, {less[-1]:+.1f})"
 
 
 if __name__ == "__main__":

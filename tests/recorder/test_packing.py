@@ -82,6 +82,32 @@ def test_what_is_no_plain_number_is_not_packed_and_its_own_code_does_not_run(val
     assert Packer().plain({"a": 1.0, "b": value}, 0.0) is None
 
 
+_TEXTS = st.text(st.sampled_from("\u02cb\u02c8a"), max_size=12)  # their bytes look like the marks of floats
+
+
+@given(st.lists(st.floats() | _TEXTS | st.integers(-(2**63), 2**64 - 1), max_size=20))
+@settings(max_examples=300, deadline=None)
+def test_no_text_and_no_large_integer_passes_for_a_float(values):
+    plain = all(type(value) is float or (type(value) is int and abs(value) <= 2**53) for value in values)
+
+    assert (Packer().plain({str(place): value for place, value in enumerate(values)}, 0.0) is not None) == plain
+
+
+def test_samples_that_fail_inside_the_recorder_cost_no_step(tmp_path, monkeypatch):
+    def fail(rows):
+        raise RuntimeError("a fault of the recorder's own")
+
+    monkeypatch.setattr("rlprobe.recorder.session.sample_block", fail)
+    with Recorder(tmp_path / "run") as recorder:
+        for step in range(5):
+            recorder.log_step(step, {"a": 1.0})
+            recorder.log_samples(step, [{"reward": 1.0}])
+    run = Run(RecordingFeed(tmp_path / "run"))
+
+    assert run.steps.tolist() == [0, 1, 2, 3, 4]
+    assert run.reading.dropped == 5
+
+
 def test_keys_that_are_no_text_are_told_apart_from_equal_ones():
     packer = Packer()
 

@@ -115,8 +115,9 @@ def _floats(values: list[float]) -> bool:
         encoded = _encode(values)
     except Exception:  # something that msgpack has no form for
         return False
-    head = len(encoded) - _FLOAT_BYTES * len(values)
-    return head > 0 and encoded[head::_FLOAT_BYTES] == _FLOAT_MARK * len(values)
+    count = len(values)
+    head = 1 if count < 16 else 3 if count < 1 << 16 else 5  # bytes that msgpack spends on the length of a list
+    return len(encoded) == head + _FLOAT_BYTES * count and encoded[head::_FLOAT_BYTES] == _FLOAT_MARK * count
 
 
 def _packed(form: Form, values: list[float], time: float) -> Packed:

@@ -69,7 +69,9 @@ class Session:
         self.steps, self.samples, self.events = self._streams.all
         self._lock = self._streams.lock
         self._numbering = Lock()  # both threads tell events, and the steps of a block are numbered in one go
-        self._next = self._logged = 0  # logged: steps whose frames are not appended yet
+        self._next = 0
+        self._frames: list[bytes] = []  # of steps, not appended yet
+        self._logged = 0  # steps in them
         self._packer, self._derived_packer = Packer(), Packer(stamped=False)
         self._blocks = Blocks(self._number)
         self._policy, self._capture_text = policy, capture_text
@@ -87,34 +89,32 @@ class Session:
 
     def write(self, items: Iterable[Item]) -> None:
         """Append the items in order; a flush item is answered when what was before it was given to the disk."""
-        frames: list[bytes] = []
         first = self._next
         for item in items:
             if isinstance(item, FlushItem):
-                self._append_steps(first, frames)
-                frames, first = [], self._next
+                self._append_steps(first)
+                first = self._next
                 item.answer(kept=self._streams.retry())
                 continue
             try:
-                frames += self._step_frames(item) if type(item) is StepItem else self._other_frames(item)
+                self._take_step(item) if type(item) is StepItem else self._take_other(item)
             except Exception as error:  # a foreign value is caught where it is converted; this is ours, or no memory
                 self.fail(type(item).__name__, error)
                 self.count_dropped(rows_of(item))
-        self._append_steps(first, frames)
+        self._append_steps(first)
         if self._manifest_due:
             self._manifest_due = False
             self.save()
 
-    def _other_frames(self, item: Item) -> list[bytes]:
-        """Frames of steps that precede an item, or that it makes; samples and events are appended on the way."""
-        frames = self._blocks.close()  # what was logged before has the lower numbers
+    def _take_other(self, item: Item) -> None:
+        """Samples and events are appended at once; what was logged before them has the lower numbers."""
+        self._frames += self._blocks.close()
         if isinstance(item, SamplesItem):
-            frames += self._sample_frames(item)
+            self._take_samples(item)
         elif isinstance(item, EventItem):
             self.tell(item.kind, item.step, item.time, **item.fields)
         elif isinstance(item, ManifestItem):
             self.learn(item.changes)
-        return frames
 
     def learn(self, changes: Mapping[str, object]) -> None:
         """Enter facts into the manifest."""
@@ -128,21 +128,22 @@ class Session:
             self._next += count
             return self._next - count
 
-    def _append_steps(self, first: int, frames: list[bytes]) -> None:
-        frames += self._blocks.close() + self._statistics_frames()
-        if frames:
+    def _append_steps(self, first: int) -> None:
+        self._frames += self._blocks.close()
+        self._add_statistics()
+        if self._frames:
             with self._lock:
-                self.dropped += self.steps.write(first, self._logged, b"".join(frames))
-        self._logged = 0
+                self.dropped += self.steps.write(first, self._logged, b"".join(self._frames))
+        self._frames, self._logged = [], 0
 
     def count_dropped(self, rows: int) -> None:
         """Count rows that never reached the session, or failed in it."""
         with self._lock:
             self.dropped += rows
 
-    def _step_frames(self, item: StepItem) -> list[bytes]:
-        # statistics come before the row, so that it keeps the place at which it was logged
-        frames = self._statistics_frames() if self._statistics.changed else []
+    def _take_step(self, item: StepItem) -> None:
+        if self._statistics.changed:  # they come before the row, so that it keeps the place at which it was logged
+            self._add_statistics()
         if self._first_step is None:
             self._first_step = item.step
             if self.segment > 0:
@@ -151,30 +152,29 @@ class Session:
         packed = item.metrics if isinstance(item.metrics, Packed) else self._packer.plain(item.metrics, item.time)
         if packed is None:
             packed, bad = self._packer.any(item.metrics, item.time)  # type: ignore[arg-type]  # what is packed is not None
-        frames += self._blocks.add(item.step, item.time, packed)
+        self._frames += self._blocks.add(item.step, item.time, packed)
         self._logged += 1
         if bad or not packed.finite:
-            frames += self._tell_of(item, packed, bad)
-        return frames
+            self._tell_of(item, packed, bad)
 
-    def _tell_of(self, item: StepItem, packed: Packed, bad: list[Bad]) -> list[bytes]:
-        """Tell what is wrong with a row, once a metric; returns its frame where something is told: it comes first."""
+    def _tell_of(self, item: StepItem, packed: Packed, bad: list[Bad]) -> None:
+        """Tell what is wrong with a row, once a metric; the row comes first."""
         odd = [(name, value) for name, value in packed.odd() if self._told.first("non_finite", name)]
-        frames = self._blocks.close() if bad or odd else []
+        if bad or odd:
+            self._frames += self._blocks.close()
         self._tell_bad(bad, item.step, item.time)
         for name, value in odd:
             self.tell("non_finite", item.step, item.time, metric=name, value=value)
-        return frames
 
-    def _sample_frames(self, item: SamplesItem) -> list[bytes]:
-        frames = self._statistics_frames() if item.step != self._statistics.step else []
+    def _take_samples(self, item: SamplesItem) -> None:
+        if item.step != self._statistics.step:
+            self._add_statistics()
         block = sample_block(item.rows)
         self._tell_bad(block.bad, item.step, item.time)
         self._statistics.add(item.step, block.columns, block.rows)
         kept = self._policy.choose(block, item.step)
         if kept:
             self._append_samples(item.step, item.time, kept)
-        return frames
 
     def _append_samples(self, step: int, when: float, kept: dict[str, list[object]]) -> None:
         number = self._number()
@@ -182,15 +182,15 @@ class Session:
         with self._lock:
             self.dropped += self.samples.write(number, len(kept["sample"]), piece)
 
-    def _statistics_frames(self) -> list[bytes]:
+    def _add_statistics(self) -> None:
         found = self._statistics.due()
         if not found or self._statistics.step is None:
-            return []
+            return
         now = time.time()
         if self._statistics.parts and self._all_ranks:
             self.tell("group_parts", self._statistics.step, now, **self._statistics.parts)
         packed = self._derived_packer.plain(found, now) or self._derived_packer.any(found, now)[0]
-        return [derived_frame(self._number(), self._statistics.step, now, packed)]
+        self._frames.append(derived_frame(self._number(), self._statistics.step, now, packed))
 
     def _tell_bad(self, bad: list[Bad], step: int, when: float) -> None:
         self.bad_values += len(bad)

@@ -1,5 +1,6 @@
-"""Tables as people have them: pasted into an issue, exported from a chart, written beside a log."""
+"""Logs as people have them: pasted into an issue, exported from a chart, written beside a log."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -89,3 +90,20 @@ def test_names_of_torchtunes_log_are_read(tmp_path: Path) -> None:
     assert logged_values(run, "reward_mean") == {1: 0.45, 2: 0.45}
     assert logged_values(run, "accuracy_fraction")[2] == 0.31
     assert logged_values(run, "completion_tokens_mean")[2] == 211.5
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "(main_task pid=7) step:{n} - actor/entropy:0.4 - critic/score/mean:0.{n} - response_length/mean:71.0",
+        "\x1b[36m(TaskRunner pid=7)\x1b[0m step:{n} - actor/entropy:0.4 - critic/score/mean:0.{n}",
+        "Step {n}/9 | loss: 0.1 | mean_reward: 0.{n} | KL: 0.01",
+    ],
+)
+def test_what_a_loop_or_verl_printed_in_a_notebook_is_read(tmp_path: Path, line: str) -> None:
+    printed = "".join(["Loading weights\n", *(line.format(n=n) + "\n" for n in range(1, 6))])
+    cell = {"cell_type": "code", "source": "train()", "outputs": [{"output_type": "stream", "text": printed}]}
+    path = tmp_path / "train.ipynb"
+    path.write_text(json.dumps({"cells": [cell], "nbformat": 4}))
+
+    assert logged_values(open_run(path), "reward_mean") == {n: n / 10 for n in range(1, 6)}

@@ -1,4 +1,4 @@
-"""Notebooks (`.ipynb`): the tables that a transformers trainer shows under its cell, or the text that it prints there.
+"""Notebooks (`.ipynb`): the tables that a transformers trainer shows under its cell, or rows that are printed there.
 
 A table is a run: a cell that trains again shows another. Of several the last is read, or the one that was asked for.
 Settings come from a call such as `GRPOConfig(beta=0.04)` in a cell, parsed and never run.
@@ -11,13 +11,16 @@ from typing import Final
 
 from rlprobe.importers.json_document import DocumentRows, Parsed
 from rlprobe.importers.rows.aside import Aside
+from rlprobe.importers.rows.console import LineReader, cleaned
 from rlprobe.importers.rows.decode import Row
 from rlprobe.importers.rows.feed import RowFeed
 from rlprobe.importers.rows.plan import knows_metric
 from rlprobe.importers.rows.source_code import configuration_in
 from rlprobe.importers.rows.steps import STEP_KEY_SET, step_of
 from rlprobe.importers.rows.tables import tables_in, text_tables_in
+from rlprobe.importers.step_lines import StepLines
 from rlprobe.importers.trl_console import ConsoleLines
+from rlprobe.importers.verl_console import VerlLines
 from rlprobe.recording.run import Feed
 
 NAME = "notebook"
@@ -89,12 +92,16 @@ def _runs_in(tables: list[list[list[str]]]) -> Iterator[list[Row]]:
 
 def _printed(text: str, aside: Aside) -> list[Row]:
     """Rows that a trainer printed among other text."""
-    if "{" not in text:
-        return []
-    reader = ConsoleLines(aside)
     lines = [line.strip() for line in text.replace("\r", "\n").split("\n")]
-    rows = [row for line in lines if line for row in reader.rows(line, len(line)) or ()]
-    return rows + reader.last("")[0]
+    shown = [cleaned(line.encode())[1] for line in lines if line]
+    readers: tuple[LineReader, ...] = (ConsoleLines(aside), VerlLines(aside), StepLines({}))
+    for reader in readers:
+        marked = [line for line in shown if any(mark.decode() in line for mark in reader.marks)]
+        rows = [row for line in marked for row in reader.rows(line, len(line)) or ()]
+        rows += reader.last("")[0]
+        if rows:
+            return rows
+    return []
 
 
 def _notes(runs: list[list[Row]], run: int | None) -> tuple[str, ...]:

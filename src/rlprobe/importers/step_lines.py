@@ -67,10 +67,12 @@ def sniff(path: Path, head: bytes) -> bool:
 def read(path: Path, keys: Mapping[str, str] | None = None, run: int | None = None) -> Feed:
     """The feed of a console log's steps; it goes on where it stopped as the file grows."""
     aside = Aside()
-    return RowFeed(str(path), NAME, ConsoleRows(path, _Lines(keys or {}), aside), keys, run, aside)
+    return RowFeed(str(path), NAME, ConsoleRows(path, StepLines(keys or {}), aside), keys, run, aside)
 
 
-class _Lines:
+class StepLines:
+    """Rows among the lines that a loop of one's own prints."""
+
     marks: tuple[bytes, ...] = _MARKS
 
     def __init__(self, keys: Mapping[str, str]) -> None:

@@ -36,10 +36,12 @@ def sniff(path: Path, head: bytes) -> bool:
 def read(path: Path, keys: Mapping[str, str] | None = None, run: int | None = None) -> Feed:
     """The feed of a console log's steps; it goes on where it stopped as the file grows."""
     aside = Aside(samples=samples_beside(path))
-    return RowFeed(str(path), NAME, ConsoleRows(path, _Lines(aside), aside), keys, run, aside)
+    return RowFeed(str(path), NAME, ConsoleRows(path, VerlLines(aside), aside), keys, run, aside)
 
 
-class _Lines:
+class VerlLines:
+    """Rows among the lines of verl's console."""
+
     marks: tuple[bytes, ...] = (b"step:", b"not finite")
 
     def __init__(self, aside: Aside) -> None:

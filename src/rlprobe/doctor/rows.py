@@ -189,6 +189,10 @@ class Rows:
         """(n,) whether any row so far was True."""
         return self.count(key, mask) > 0
 
+    def first(self, key: str, x: FloatArray, fresh: BoolArray, *, count: int) -> FloatArray:
+        """(n,) median of x over the first `count` fresh rows; NaN before there are that many."""
+        return self._own(key, running.first_median, running.BaselineState, x, fresh, count=count)
+
     def recent(self, key: str, x: FloatArray | BoolArray, fresh: BoolArray, *, width: int) -> FloatArray:
         """(n,) mean of x over the last `width` fresh rows (of a mask: the fraction of them that is True)."""
         return self._own(key, rolling.rolling_mean, rolling.WindowState, x.astype(np.float64), fresh, width=width)

@@ -5,7 +5,7 @@ import pytest
 
 from rlprobe.doctor.engine import diagnose
 from rlprobe.doctor.finding import Finding
-from rlprobe.recording.run import FloatArray, Manifest, MemoryFeed, Run, batch_from_columns
+from rlprobe.recording.run import Batch, FloatArray, Manifest, MemoryFeed, Run, batch_from_columns
 from tests.support.runs import columns_run, course, real_run
 
 ROWS = 100
@@ -100,6 +100,15 @@ def test_the_same_jump_without_a_boundary_is_no_matter_of_resumption() -> None:
 def test_a_second_start_in_the_same_log_is_information_once_it_is_under_way() -> None:
     (one,) = _found(real_run("trl-12"), "RESUME_DISCONTINUITY")
     assert (one.severity, one.status) == ("info", "recovered")
+
+
+@pytest.mark.parametrize(("format", "severity"), [("jsonl", "info"), ("recording", "warning")])
+def test_a_second_start_is_no_failure_of_a_log_that_holds_one_run_behind_the_other(format: str, severity: str) -> None:
+    manifest = Manifest(format=format)
+    columns = {"reward_mean": (np.array([0.5, 0.4, 0.6]), np.ones(3, dtype=bool))}
+    batch = Batch(steps=np.arange(3), columns=columns, segments=np.ones(3, dtype=np.int64), manifest=manifest)
+    (one,) = _found(Run(MemoryFeed("memory", [batch])), "RESUME_DISCONTINUITY")
+    assert (one.subject, one.severity) == ("restart", severity)
 
 
 def test_a_metric_that_stops_is_told_from_its_last_row_on() -> None:

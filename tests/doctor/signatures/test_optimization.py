@@ -112,6 +112,45 @@ def test_a_gradient_that_grows_with_the_reward_is_learning() -> None:
     assert _alarms(columns_run({"grad_norm": surge, "reward_mean": flat}), "GRAD_PATHOLOGY")
 
 
+def _alternating(ordinary: float, silent: float, *, told_every: int = 1) -> tuple[FloatArray, FloatArray]:
+    """Norms of updates of which two in five have no reward spread, and that fraction, told every so many updates."""
+    rng = np.random.default_rng(3)
+    batches = rng.random(ROWS // told_every) < 0.4
+    zero = np.repeat(batches, told_every)
+    norm = np.where(zero, silent, ordinary) * rng.lognormal(0.0, 0.7, ROWS)
+    fraction = np.where(np.arange(ROWS) % told_every == 0, zero.astype(np.float64), np.nan)
+    return norm, fraction
+
+
+@pytest.mark.parametrize("told_every", [1, 2])
+def test_updates_between_silent_ones_are_no_spikes_and_no_surge(told_every: int) -> None:
+    norm, zero = _alternating(0.5, 0.005, told_every=told_every)
+    norm[:4], zero[:4] = 0.003, np.where(np.isnan(zero[:4]), np.nan, 1.0)
+    flat = _flat(0.5, 0.05)
+    columns = {"grad_norm": norm, "zero_variance_group_fraction": zero, "reward_mean": flat}
+    assert not _found(columns_run(columns), "GRAD_PATHOLOGY")
+
+
+def test_spikes_among_updates_with_a_reward_and_a_kl_term_that_runs_away_without_one_are_told() -> None:
+    norm, zero = _alternating(0.5, 0.005)
+    spiking = norm.copy()
+    spiking[np.flatnonzero(zero == 0)[10::4]] = 40.0
+    alone = np.concatenate([norm[:40], course(5.0, 200.0, ROWS - 40)])
+    dead = np.concatenate([zero[:40], np.ones(ROWS - 40)])
+    flat = _flat(0.5, 0.05)
+    for columns in (
+        {"grad_norm": spiking, "zero_variance_group_fraction": zero},
+        {"grad_norm": alone, "zero_variance_group_fraction": dead},
+    ):
+        assert _alarms(columns_run({**columns, "reward_mean": flat}), "GRAD_PATHOLOGY")
+
+
+def test_where_every_update_is_silent_the_norm_is_still_judged() -> None:
+    norm = np.concatenate([_flat(0.1, 0.01)[:40], course(2.0, 50.0, ROWS - 40)])
+    columns = {"grad_norm": norm, "zero_variance_group_fraction": np.ones(ROWS), "reward_mean": _flat(0.0)}
+    assert _alarms(columns_run(columns), "GRAD_PATHOLOGY")
+
+
 def test_a_kl_penalty_that_carries_the_value_away_is_not_the_critics_fault() -> None:
     reward, gone = _flat(0.5, 0.02), course(0.0, -60.0, ROWS)
     critic = {"value_mean": gone, "reward_mean": reward}

@@ -98,6 +98,16 @@ def test_entropy_is_not_paid_for_by_a_reward_that_is_being_lost() -> None:
     assert not _found(columns_run({**wild, "reward_mean": RISING_REWARD}), "ENTROPY_EXPLOSION")
 
 
+@pytest.mark.parametrize("seed", range(1, 7))
+def test_entropy_that_strays_from_row_to_row_has_not_risen(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    wild = 0.06 * rng.lognormal(-0.5, 1.0, 600)
+    reward = 0.9 + 0.3 * rng.standard_normal(600)
+    assert not _found(columns_run({"entropy_mean": wild, "reward_mean": reward}), "ENTROPY_EXPLOSION")
+    climbed = wild * np.geomspace(1.0, 5.0, 600)
+    assert _alarms(columns_run({"entropy_mean": climbed, "reward_mean": reward}), "ENTROPY_EXPLOSION")
+
+
 def test_kl_that_runs_away_began_where_it_left_its_course_and_not_at_its_first_shock() -> None:
     ramp = 0.01 * np.exp(0.28 * np.maximum(0, np.arange(60) - 30.0) + course(0, 0, 60, noise=0.2))
 

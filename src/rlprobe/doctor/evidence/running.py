@@ -81,6 +81,12 @@ def baseline(x: FloatArray, state: BaselineState, *, count: int) -> tuple[Baseli
     return Baseline(level=level, spread=spread), BaselineState(first=first)
 
 
+def first_median(x: FloatArray, state: BaselineState, *, count: int) -> tuple[FloatArray, BaselineState]:
+    """(n,) median of the first `count` observations; NaN at the rows before there are that many."""
+    found, state = baseline(x, state, count=count)
+    return found.level, state
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreakState:
     """Observations so far, start row of the current streak (-1 when none) and the observation that was last True."""

@@ -54,8 +54,14 @@ def judge(rows: Rows) -> tuple[Judgement, ...]:
         subject="jump",
         facts={"step": rows.earlier("step", steps, rows.every, lag=AFTER - 1)},
     )
+    appended = rows.manifest.format != "recording"  # logs hold one run behind the other; a recording is one run
     again = Judgement(
-        fires=restart, log_evidence=rows.exact(restart), since=rows.index, subject="restart", facts={"step": steps}
+        fires=restart,
+        log_evidence=rows.exact(restart),
+        explained=np.full(len(rows), appended),
+        since=rows.index,
+        subject="restart",
+        facts={"step": steps},
     )
     return jump, again
 

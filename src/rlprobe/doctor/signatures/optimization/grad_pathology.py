@@ -4,9 +4,11 @@ import numpy as np
 
 from rlprobe.doctor.rows import Rows, Series
 from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
-from rlprobe.recording.run import BoolArray
+from rlprobe.doctor.silence import silent_groups
+from rlprobe.recording.run import BoolArray, FloatArray
 
 START = 8  # first observations that the norm is compared with: one that grows from the start must not hide itself
+PATIENCE = 32  # updates in which START of them are waited for that had a reward to follow
 WINDOW = 60  # observations in which spikes are counted
 GROWN = 1.1  # times the first of several spikes row by row; what rises above it is no fading echo
 
@@ -60,13 +62,13 @@ SIGNATURE = Signature(
 def judge(rows: Rows) -> Judgement:
     """Fires when the norm has settled far above its start without gain, or when spikes are frequent."""
     norm = rows.series("grad_norm")
-    start = rows.baseline("grad_norm", START).level
+    start, working = _working(rows, norm)
     smooth = rows.smooth("grad_norm")
     surging = norm.values > rows.limit("surge") * start
     evidence = rows.level("surging", surging, norm.fresh)
     high = smooth > rows.limit("surge") * start
     unpaid = ~(rows.change("reward_mean").z > rows.limit("gain"))
-    usual = rows.quantile("grad_norm", WINDOW, 0.5)
+    usual = np.fmax(rows.quantile("grad_norm", WINDOW, 0.5), working)
     # A norm that is zero between degenerate batches makes the ordinary look like a spike: it must beat the start, too.
     spike = (norm.values > rows.limit("spike") * usual) & (norm.values > rows.limit("surge") * start)
     share = rows.recent("spikes", spike & ~_echo(rows, norm, spike), norm.fresh, width=WINDOW)
@@ -81,6 +83,21 @@ def judge(rows: Rows) -> Judgement:
         critical=(evidence >= rows.alarm) & unpaid & (smooth > rows.limit("severe") * start),
         facts={"spikes": share * seen},
     )
+
+
+def _working(rows: Rows, norm: Series) -> tuple[FloatArray, FloatArray]:
+    """(n,), (n,) the norm at the start and lately, of updates that had a reward to follow: others hold the KL term alone.
+
+    The start is unknown until there were START of them, and that of all updates where they do not come in PATIENCE. A
+    rollout that serves several updates tells its rewards beside the first of them only.
+    """
+    silent = silent_groups(rows)
+    silenced = rows.recent("silenced", silent.values == 1, silent.fresh, width=1) == 1
+    heard = norm.fresh & ~silenced
+    start = rows.first("working start", norm.values, heard, count=START)
+    late = rows.observations("grad_norm") >= PATIENCE
+    start = np.where(np.isnan(start) & late, rows.baseline("grad_norm", START).level, start)
+    return start, rows.recent_median("working", norm.values, heard, width=WINDOW)
 
 
 def _echo(rows: Rows, norm: Series, spike: BoolArray) -> BoolArray:

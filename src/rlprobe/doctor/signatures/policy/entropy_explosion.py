@@ -5,6 +5,7 @@ from rlprobe.doctor.signature import Advice, Judgement, Signature, Threshold
 from rlprobe.doctor.silence import kept_gain
 
 START = 5  # first observations that the entropy is compared with
+RISEN = 4.0  # standard errors of late entropy above early entropy that noise gives in no run, looked at often
 
 SIGNATURE = Signature(
     id="ENTROPY_EXPLOSION",
@@ -56,7 +57,9 @@ def judge(rows: Rows) -> Judgement:
     start = rows.baseline("entropy_mean", START).level
     factor = rows.limit("growth")
     evidence = rows.level("high", entropy.values > factor * start, entropy.fresh)
-    high = rows.smooth("entropy_mean") > factor * start
+    # Rows that average few completions stray by themselves, and a start may be low by chance: all rows must bear it out.
+    risen = rows.change("entropy_mean").z >= RISEN
+    high = (rows.smooth("entropy_mean") > factor * start) & risen
     gain = rows.change("reward_mean").z
     unseen = ~(rows.observations("reward_mean") >= 1)
     # A reward still above its start pays for nothing once most of what it had gained is gone.

@@ -39,6 +39,7 @@ MAP = KeyMap(
     ),
     prefixes=("train/",),
     algorithms=(
+        ("loss/score", "nash_md"),
         ("rewards/chosen", "dpo"),
         ("rewards/margins", "dpo"),
         ("logps/chosen", "dpo"),
@@ -57,6 +58,13 @@ MAP = KeyMap(
         Key("reward_std", "reward_std_group_mean", note=_STD_GROUP),
         Key("frac_reward_zero_std", "zero_variance_group_fraction"),
         # preference optimisation: before the reward components, whose keys look alike
+        # Nash-MD: its chosen are the policy's completions with their raw reward, its margins log-ratios
+        Key("rewards/chosen", "reward_mean", when="loss/score"),
+        Key("rewards/rejected", "", when="loss/score", note="reward of the mixture's completions"),
+        Key("rewards/margins", "", when="loss/score", note="difference of summed log-ratios, not of rewards"),
+        Key("rewards/accuracies", "", when="loss/score", note="signs of those differences"),
+        Key("logps/chosen", "", when="loss/score", note="summed over the sequence"),
+        Key("logps/rejected", "", when="loss/score", note="summed over the sequence"),
         Key("rewards/chosen", "chosen_reward_mean"),
         Key("rewards/rejected", "rejected_reward_mean"),
         Key("rewards/margins", "preference_margin_mean"),

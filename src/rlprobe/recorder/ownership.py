@@ -5,6 +5,8 @@ Tensors are detached and cloned where they are; nothing here waits for a device.
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from rlprobe.recorder.items import ITEM_BYTES, Row, StepItem
 from rlprobe.recorder.packing import Packer
 
@@ -51,12 +53,18 @@ class MetricsHolder:
 
 def owned_metrics(metrics: Mapping[str, object]) -> dict[str, object]:
     """The metrics with arrays and tensors copied."""
-    return {name: value if type(value) in _PLAIN else owned_value(value) for name, value in metrics.items()}
+    out = dict(metrics)
+    for name, value in metrics.items():
+        if type(value) not in _PLAIN:
+            out[name] = owned_value(value)
+    return out
 
 
 def owned_value(value: object, depth: int = _DEPTH) -> object:
     """The value, copied when it could change; one whose copying fails passes as it is, and is told by the writer."""
     try:
+        if type(value) is np.ndarray:  # what most are; to ask for attributes that are missing takes as long as a copy
+            return value.copy()
         if isinstance(value, (dict, list)):
             return _owned_nest(value, depth)
         if hasattr(value, "detach") and hasattr(value, "clone"):

@@ -17,7 +17,7 @@ _METRIC_BYTES = 56  # bytes that one metric of a dict takes in memory, about
 
 
 class MetricsHolder:
-    """Takes over the metrics of a call: as a copy of the dict, or packed, which is a sixth of the memory.
+    """Takes over the metrics of a call: as a copy of the dict, or packed, which is a quarter of the memory.
 
     What must be copied are arrays and tensors, and asking forty values for their types costs more than all the rest of
     a call. The sum of plain numbers is a plain number, and one array, tensor or numpy scalar makes it something else:

@@ -123,7 +123,7 @@ SAMPLE_COLUMNS: tuple[SampleColumn, ...] = (
     _C("generation", "string", "Id of the rollout that made it."),
     _C("group", "string", "Id of the group that shares a baseline."),
     _C("group_size", "int64", "Samples of the whole group on all ranks, where a rank may hold a part of it."),
-    _C("prompt_id", "string", "Hash of the prompt: the first 16 hex digits of its SHA-256."),
+    _C("prompt_id", "string", "Hash of the prompt and its images: the first 16 hex digits of a SHA-256."),
     _C("prompt", "string", 'Prompt as text; the hash with capture_text="hash".'),
     _C("completion", "string", 'Completion as text; the hash with capture_text="hash".'),
     _C("prompt_messages", "string", "Prompt of a chat as JSON messages."),

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -66,6 +67,28 @@ def test_the_doctor_names_the_fault_before_its_consequences(sorter: Path, tmp_pa
     found = [each.id for each in diagnosis.findings if each.severity != "info"]
     assert found[0] in CASES[name].expected, found
     assert diagnosis.verdict in ("failing", "attention")
+
+
+@pytest.mark.parametrize("capture_text", ["hash", False])
+def test_without_text_no_prompt_is_on_the_disk_and_every_number_is(
+    sorter: Path, tmp_path: Path, capture_text: Literal["hash", False]
+) -> None:
+    trainer = build(sorter, tmp_path / "out", max_steps=3)
+    prompts = {row["prompt"] for row in trainer.train_dataset}
+    with attach(trainer, tmp_path / "run", capture="all", capture_text=capture_text):
+        trainer.train()
+    run = open_run(tmp_path / "run")
+    columns = run.samples().columns
+
+    assert run.rows == 3
+    assert {"reward", "group", "prompt_id", "token_logprobs"} <= set(columns)
+    assert run.logged("repetition_fraction").any()
+    assert (
+        not {"completion", "token_ids"} & set(columns) if capture_text is False else len(columns["completion"][0]) == 16
+    )
+    held = b"".join(path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file())
+    table = str(columns)
+    assert not [prompt for prompt in prompts if prompt in table or prompt.encode() in held]
 
 
 def test_a_run_killed_at_any_moment_leaves_a_recording_that_can_be_judged(sorter: Path, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from rlprobe import Recorder
+from rlprobe.recorder.opening import RecorderError
 from rlprobe.recording.private_text import digest
 from rlprobe.recording.reader import RecordingFeed
 from rlprobe.recording.run import Run
@@ -65,6 +66,30 @@ def test_without_text_there_is_no_column_of_it(tmp_path):
     assert not {"prompt", "completion", "prompt_messages", "extra/answer", "answer", "tags", "reward_text/right"} & set(
         columns
     )
+
+
+@pytest.mark.parametrize(("said", "kept"), [("no", False), ("hash", "hash"), ("yes", True), ("", True)])
+def test_the_environment_says_it_where_the_caller_does_not(tmp_path, monkeypatch, said, kept):
+    monkeypatch.setenv("RLPROBE_CAPTURE_TEXT", said)
+    roots = {None: tmp_path / "asked", True: tmp_path / "told"}
+    for given, root in roots.items():
+        with Recorder(root, capture_text=given) as recorder:
+            recorder.log_samples(0, [row(number) for number in range(4)])
+    found = {
+        given: Run(RecordingFeed(root)).samples().columns.get("extra/answer", [None])[0]
+        for given, root in roots.items()
+    }
+
+    assert found == {None: {True: SECRET, "hash": digest(SECRET), False: None}[kept], True: SECRET}
+
+
+def test_a_choice_that_is_none_is_refused_in_one_line(tmp_path, monkeypatch):
+    with pytest.raises(RecorderError, match="capture_text: expected True"):
+        Recorder(tmp_path / "run", capture_text="none")
+    monkeypatch.setenv("RLPROBE_CAPTURE_TEXT", "false")
+    with pytest.raises(RecorderError, match="RLPROBE_CAPTURE_TEXT: expected yes, hash or no, got 'false'"):
+        Recorder(tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_parts_of_groups_name_no_prompt(tmp_path, monkeypatch):

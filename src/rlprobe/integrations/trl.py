@@ -26,6 +26,7 @@ from rlprobe.integrations.trl_callback import (
 from rlprobe.integrations.trl_settings import describe
 from rlprobe.integrations.wrapping import Wraps
 from rlprobe.recorder.recorder import Recorder
+from rlprobe.recorder.sample_rows import CaptureText
 from rlprobe.recorder.sampling import CAPTURES, Capture
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def attach(
     run_dir: str | Path,
     *,
     capture: Capture = "default",
+    capture_text: CaptureText | None = None,
     halt: bool | str | Path = False,
     record_all_ranks: bool = False,
     tell: Sequence[str] = (),
@@ -57,6 +59,8 @@ def attach(
         run_dir: directory of the recording; one that exists is continued with a new segment.
         capture: "scalars" records metrics alone; "samples" also chosen samples of each step; "tokens" those with their
             per-token arrays; "default" the same within a budget; "all" every sample with its tokens.
+        capture_text: whether the texts of samples are kept (True), hashed ("hash") or left out (False); None asks the
+            environment: RLPROBE_CAPTURE_TEXT is yes, hash or no.
         halt: True starts `rlprobe watch RUN --halt` beside training: it tells what goes wrong, and asks training to
             halt where its policy allows it (docs/watching.md). A path names the doctor.toml with that policy.
         record_all_ranks: whether other ranks than 0 record too, each its own samples and times in a folder of its own.
@@ -92,6 +96,7 @@ def attach(
         trainer,  # type: ignore[arg-type]  # it has what was asked for
         Path(run_dir),
         capture=capture,
+        capture_text=capture_text,
         guardian=guardian,
         telling=telling,
         record_all_ranks=record_all_ranks,
@@ -111,12 +116,14 @@ class Attachment:
         run_dir: Path,
         *,
         capture: Capture,
+        capture_text: CaptureText | None = None,
         guardian: Guardian | Telling | None = None,
         telling: TellCallback | None = None,
         record_all_ranks: bool = False,
     ) -> None:
         self._telling = telling
         self._trainer, self._run_dir, self._capture = trainer, run_dir, capture
+        self._capture_text = capture_text
         self._all_ranks = record_all_ranks
         self._guardian = guardian if trainer.is_world_process_zero() else None
         self._guard = HookGuard(self._report)
@@ -184,6 +191,7 @@ class Attachment:
             settings=about.settings,
             configuration=about.configuration,
             capture=self._capture,
+            capture_text=self._capture_text,
             record_all_ranks=self._all_ranks,
         )
 

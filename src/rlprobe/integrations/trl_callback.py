@@ -9,6 +9,7 @@ from rlprobe.integrations.guard import HookGuard
 from rlprobe.integrations.trl_keys import canonical, evaluation_name, metadata_of, number
 from rlprobe.integrations.trl_settings import algorithm_of, arguments_of, model_name, settings_of
 from rlprobe.recorder.recorder import Recorder
+from rlprobe.recorder.sample_rows import CaptureText
 from rlprobe.recorder.sampling import Capture
 
 if TYPE_CHECKING:
@@ -214,6 +215,7 @@ def open_recorder(
     settings: Mapping[str, object],
     configuration: Mapping[str, object],
     capture: Capture = "default",
+    capture_text: CaptureText | None = None,
     record_all_ranks: bool = False,
 ) -> Recorder:
     """A recorder that knows how the trainer was set up; on ranks that do not record it is a silent one."""
@@ -226,6 +228,7 @@ def open_recorder(
         config=configuration,
         metadata=metadata_of(algorithm),
         capture=capture,
+        capture_text=capture_text,
         record_all_ranks=record_all_ranks,
     )
 

@@ -20,7 +20,7 @@ from rlprobe.recorder.items import LEAST, MOST, EventItem, ManifestItem, Row, Sa
 from rlprobe.recorder.opening import RecorderError, RunInUse, open_directory
 from rlprobe.recorder.ownership import MetricsHolder, owned_rows, size_of_rows
 from rlprobe.recorder.ranks import CommonStop, current_rank, world_size
-from rlprobe.recorder.sample_rows import CaptureText
+from rlprobe.recorder.sample_rows import CaptureText, capture_text_of
 from rlprobe.recorder.sampling import CAPTURES, Capture, SamplePolicy
 from rlprobe.recorder.session import Session
 from rlprobe.recorder.worker import Bounds, Worker
@@ -44,8 +44,8 @@ class Recorder:
         settings: canonical setting (recording/settings.py) -> value.
         metadata: metric -> what is known of it (unit, estimator, pair ...).
         capture: which sample rows are kept: "default", "scalars", "samples", "tokens", "all" (recorder/sampling.py).
-        capture_text: whether the texts of samples are kept (True), hashed ("hash") or left out (False): prompts,
-            completions, any other column of text, and token ids; what the caller puts into events stays as it is.
+        capture_text: whether the texts of samples are kept (True), hashed ("hash") or left out (False), in whatever
+            column, and token ids; events stay as they are. None: RLPROBE_CAPTURE_TEXT (yes, hash, no) says it.
         record_all_ranks: whether ranks other than 0 record too, each into a directory of its own.
         max_bytes: bytes of sample rows, after which ever fewer steps keep rows, but for those around an event.
         bounds: items and bytes that may wait for the writer thread; what does not fit is dropped and counted.
@@ -67,15 +67,14 @@ class Recorder:
         settings: Mapping[str, object] | None = None,
         metadata: Mapping[str, Metadata] | None = None,
         capture: Capture = "default",
-        capture_text: CaptureText = True,
+        capture_text: CaptureText | None = None,
         record_all_ranks: bool = False,
         max_bytes: int = 2 << 30,
         bounds: Bounds | None = None,
     ) -> None:
         if capture not in CAPTURES:
             raise RecorderError(f"capture: expected one of {', '.join(CAPTURES)}, got {capture!r}. Choose one of them.")
-        if capture_text not in (True, "hash", False):
-            raise RecorderError(f'capture_text: expected True, "hash" or False, got {capture_text!r}. Choose one.')
+        texts = capture_text_of(capture_text)
         self.run_dir = Path(run_dir)
         self.rank = current_rank()
         self.errors = 0
@@ -90,7 +89,7 @@ class Recorder:
         self._opened = open_directory(rank_directory(self.run_dir, self.rank))
         facts = {"algorithm": algorithm, "model": model, "framework": framework, "configuration": config}
         facts |= {"settings": settings, "metrics": metadata}
-        options: dict[str, object] = {"capture": capture, "capture_text": capture_text, "max_bytes": max_bytes}
+        options: dict[str, object] = {"capture": capture, "capture_text": texts, "max_bytes": max_bytes}
         options |= {"ranks": world_size(), "all_ranks": record_all_ranks, "rank": self.rank}
         try:
             self._worker = self._start(facts, options, SamplePolicy(capture=capture, max_bytes=max_bytes), bounds)

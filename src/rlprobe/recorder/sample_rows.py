@@ -1,6 +1,7 @@
 """Sample rows as callers give them become columns as the format names them. Runs on the writer thread."""
 
 import itertools
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -8,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from rlprobe.recorder.items import Row
+from rlprobe.recorder.opening import RecorderError
 from rlprobe.recording.journal import frame
 from rlprobe.recording.layout import SAMPLE_ROWS, SEGMENT, SEQUENCE, STEP
 from rlprobe.recording.private_text import TOKEN_IDS, digest, ids_without_text, tells_text
@@ -15,6 +17,9 @@ from rlprobe.recording.sample_columns import can_wait, clean_column, column_type
 from rlprobe.recording.values import Bad
 
 CaptureText = Literal[True, "hash", False]
+CAPTURE_TEXT = "RLPROBE_CAPTURE_TEXT"  # asked where the caller does not say
+_CHOICES: tuple[CaptureText, ...] = (True, "hash", False)
+_NAMED: Mapping[str, CaptureText] = {"": True, "yes": True, "hash": "hash", "no": False}
 _OWN = frozenset((STEP, SEGMENT, SEQUENCE))
 _NESTED = {"rewards": "reward/", "reward_texts": "reward_text/"}
 _MESSAGES = {"prompt": "prompt_messages", "completion": "completion_messages"}
@@ -129,6 +134,25 @@ def _digests(values: Sequence[object]) -> list[object]:
             known[value] = digest(value)
         out.append(known[value])
     return out
+
+
+def capture_text_of(given: object) -> CaptureText:
+    """What the caller chose, or else the environment.
+
+    Raises:
+        RecorderError: that is no choice.
+    """
+    if given is None:
+        said = os.environ.get(CAPTURE_TEXT, "").strip()
+        if said in _NAMED:
+            return _NAMED[said]
+        raise RecorderError(
+            f"{CAPTURE_TEXT}: expected yes, hash or no, got {said[:80]!r}. Set one of them, or nothing."
+        )
+    for choice in _CHOICES:
+        if choice == given:
+            return choice
+    raise RecorderError(f'capture_text: expected True, "hash" or False, got {given!r}. Choose one.')
 
 
 def without_text(columns: dict[str, list[object]], capture: CaptureText) -> dict[str, list[object]]:

@@ -136,7 +136,7 @@ def test_a_whole_frame_with_a_foreign_payload_is_counted_and_left_out(payload):
 _LOGS = st.lists(
     st.tuples(
         st.sampled_from(["step", "derived"]),
-        st.integers(0, 6),
+        st.integers(0, 6) | st.sampled_from([-(2**63), 2**63 - 1]),
         st.dictionaries(st.sampled_from("abc"), st.floats(allow_nan=False), max_size=3),
     ),
     max_size=30,

@@ -85,12 +85,11 @@ def merge(frames: Sequence[StepFrame], segment: int) -> Merged:
     if not frames:
         return Merged()
     counts = np.array([len(frame.steps) for frame in frames])
-    ends = np.cumsum(counts)
-    before = np.array([frame.sequence for frame in frames], dtype=np.int64) - (ends - counts)
-    sequences = np.repeat(before, counts) + np.arange(ends[-1])
-    listed = np.fromiter(chain.from_iterable(frame.steps for frame in frames), np.int64, ends[-1])
+    starts = np.cumsum(counts) - counts
+    sequences = _counted_on(np.array([frame.sequence for frame in frames], dtype=np.int64), counts)
+    listed = np.fromiter(chain.from_iterable(frame.steps for frame in frames), np.int64, len(sequences))
     groups = _groups(frames)
-    if len(groups) == 1 and (np.diff(listed) > 0).all():  # each step once, in order: nothing to merge
+    if len(groups) == 1 and (listed[1:] > listed[:-1]).all():  # each step once, in order: nothing to merge
         return _unmerged(frames, listed, sequences, segment)
     steps, home = np.unique(listed, return_inverse=True)
     last = np.full(len(steps), -1, dtype=np.int64)
@@ -99,7 +98,7 @@ def merge(frames: Sequence[StepFrame], segment: int) -> Merged:
     for kind in (DERIVED, LOGGED):
         for (its_kind, _), members in groups.items():
             if its_kind == kind:
-                places = np.concatenate([np.arange(ends[index] - counts[index], ends[index]) for index in members])
+                places = _counted_on(starts[members], counts[members])
                 chosen = [frames[index] for index in members]
                 _fill(cells, len(steps), home[places], sequences[places], chosen)
         for column in cells.values():
@@ -111,6 +110,13 @@ def merge(frames: Sequence[StepFrame], segment: int) -> Merged:
         columns={name: (column.values, column.logged) for name, column in cells.items()},
     )
     return Merged(rows=rows, derived={name: column.derived for name, column in cells.items()})
+
+
+def _counted_on(firsts: IntArray, counts: IntArray) -> IntArray:
+    """Each number and those that follow it, so many in all."""
+    ends = np.cumsum(counts)
+    out: IntArray = np.repeat(firsts - (ends - counts), counts) + np.arange(ends[-1])
+    return out
 
 
 def _groups(frames: Sequence[StepFrame]) -> dict[tuple[str, tuple[str, ...]], list[int]]:

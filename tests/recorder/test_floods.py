@@ -1,6 +1,11 @@
 """More rows, names and bytes than a recorder can take: what does not fit is counted, the rest is whole."""
 
+import threading
+import time
+
 from rlprobe import Recorder
+from rlprobe.recorder import worker
+from rlprobe.recorder.items import ITEM_BYTES
 from rlprobe.recorder.worker import Bounds
 from rlprobe.recording.validate import validate
 from tests.support.disasters import opened
@@ -42,3 +47,31 @@ def test_a_bound_of_bytes_holds_for_large_rows(tmp_path):
     recorder.close()
 
     assert recorder.dropped >= 50
+
+
+def test_the_bound_of_bytes_holds_where_several_threads_log(tmp_path, monkeypatch):
+    """Callers sleep a moment where much waits: what others add meanwhile must count."""
+    monkeypatch.setattr(worker, "_CROWDED", 50_000)
+    monkeypatch.setattr(worker, "_NAP_EVERY", 2)
+    recorder = Recorder(tmp_path / "run", bounds=Bounds(size=500_000))
+    held = recorder._worker
+    monkeypatch.setattr(held.session, "write", lambda items: time.sleep(0.001 * len(items)))
+    metrics = {f"metric {number}": 1.0 for number in range(20)}
+    small = 8 * 21 + ITEM_BYTES  # bytes of a packed row
+    most = []
+
+    def log():
+        for step in range(2000):
+            recorder.log_step(step, metrics)
+            most.append(held._queue.qsize() * small)
+
+    threads = [threading.Thread(target=log) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    monkeypatch.undo()
+    recorder.close()
+
+    assert recorder.dropped > 0
+    assert max(most) <= 1.2 * 500_000

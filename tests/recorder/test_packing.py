@@ -1,5 +1,6 @@
 """Steps that become blocks are read as what they are one by one."""
 
+import enum
 import math
 import struct
 from array import array
@@ -91,6 +92,21 @@ def test_no_text_and_no_large_integer_passes_for_a_float(values):
     plain = all(type(value) is float or (type(value) is int and abs(value) <= 2**53) for value in values)
 
     assert (Packer().plain({str(place): value for place, value in enumerate(values)}, 0.0) is not None) == plain
+
+
+class Level(enum.Enum):
+    LOW = 1.5
+
+
+def test_a_member_of_an_enumeration_costs_itself_alone(tmp_path):
+    assert Packer().plain({"a": 1.0, "b": Level.LOW}, 0.0) is None
+    with Recorder(tmp_path / "run") as recorder:
+        recorder.log_step(0, {"a": 1.0, "b": Level.LOW})
+    run = Run(RecordingFeed(tmp_path / "run"))
+
+    assert run.column("a").tolist() == [1.0]
+    assert "b" not in run.metrics
+    assert run.reading.bad_values == 1
 
 
 def test_samples_that_fail_inside_the_recorder_cost_no_step(tmp_path, monkeypatch):

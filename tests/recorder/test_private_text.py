@@ -92,6 +92,29 @@ def test_a_choice_that_is_none_is_refused_in_one_line(tmp_path, monkeypatch):
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize("capture_text", ["hash", False])
+def test_no_text_passes_for_an_id_a_word_or_numbers(tmp_path, capture_text):
+    """Texts without blanks, answers in the place of ids, token ids under other names, texts that an error quotes."""
+    given = {
+        "completion_ids": np.array([1111, 2222]), "prompt_bytes": np.frombuffer(SECRET.encode(), np.uint8),
+        "group": "Zebrafink的问题", "generation": "\\boxed{Zebrafink}", "stop_reason": SECRET, "split": "Zebrafink!",
+        "kl_estimator": SECRET, "reward": 1.0, "prompt_id": "q-17",
+    }  # fmt: skip
+    root = tmp_path / "run"
+    with Recorder(root, capture="all", capture_text=capture_text) as recorder:
+        recorder.log_samples(0, [given, given])
+        recorder.log_samples(SECRET, [given])
+        recorder.flush()
+        assert not any(b"Zebrafink" in path.read_bytes() for path in root.rglob("*") if path.is_file())
+    columns = Run(RecordingFeed(root)).samples().columns
+
+    assert not any(b"Zebrafink" in path.read_bytes() for path in root.rglob("*") if path.is_file())
+    assert "Zebrafink" not in str(list(columns.values()))
+    assert not {"completion_ids", "prompt_bytes"} & set(columns)
+    assert columns["prompt_id"] == ["q-17"] * 2
+    assert columns["group"] == [digest("Zebrafink的问题")] * 2
+
+
 def test_parts_of_groups_name_no_prompt(tmp_path, monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "2")
     monkeypatch.setenv("RANK", "0")

@@ -175,6 +175,12 @@ def test_merging_is_what_a_dictionary_of_dictionaries_would_do(logs, together):
         assert got == expected
 
 
+def test_metrics_of_the_formats_own_names_are_kept_apart_from_them():
+    frames, foreign = decode_steps(scan(single("step", 0, 7, {"step": 1.0, "sequence": 2.0})).payloads)
+
+    assert (frames[0].names, foreign) == (("logged/step", "logged/sequence"), 0)
+
+
 def test_a_payload_that_names_a_step_beyond_64_bits_is_left_out():
     found, foreign = decode_steps(scan(single("step", 0, 2**63, {"a": 1.0}) + FRAMES[0]).payloads)
 

@@ -82,7 +82,10 @@ class Packer:
                 return None
             form = self._form(tuple(metrics))
             self._last = keys, form
-        return _packed(form, values, time)
+        try:
+            return _packed(form, values, time)
+        except struct.error:  # a member of an enumeration looks like its value in msgpack, and is none
+            return None
 
     def any(self, metrics: Mapping[str, object], time: float) -> tuple[Packed, list[Bad]]:
         """The metrics of which a number can be made, and the values that are none or were rounded."""

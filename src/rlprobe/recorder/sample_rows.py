@@ -12,7 +12,7 @@ from rlprobe.recorder.items import Row
 from rlprobe.recorder.opening import RecorderError
 from rlprobe.recording.journal import frame
 from rlprobe.recording.layout import SAMPLE_ROWS, SEGMENT, SEQUENCE, STEP
-from rlprobe.recording.private_text import TOKEN_IDS, digest, ids_without_text, tells_text
+from rlprobe.recording.private_text import digest, holds_integers, ids_without_text, tells_text
 from rlprobe.recording.sample_columns import can_wait, clean_column, column_type
 from rlprobe.recording.values import Bad
 
@@ -161,7 +161,9 @@ def without_text(columns: dict[str, list[object]], capture: CaptureText) -> dict
         return columns
     hashed = capture == "hash"
     kept = {name: values for name, values in columns.items() if not tells_text(name, values)}
-    texts = {name: values for name, values in columns.items() if name not in kept and name != TOKEN_IDS}
+    texts = {
+        name: values for name, values in columns.items() if name not in kept and not any(map(holds_integers, values))
+    }
     return {
         **{name: list(ids_without_text(name, values)) for name, values in kept.items()},
         **({name: _digests(values) for name, values in texts.items()} if hashed else {}),

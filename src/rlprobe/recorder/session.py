@@ -225,7 +225,8 @@ class Session:
     def fail(self, where: str, error: BaseException) -> None:
         """Remember that something inside the recorder failed; training goes on."""
         if len(self.errors) < _ERRORS:
-            self.errors.append(f"{where}: {type(error).__name__}: {shown(str(error))}")
+            told = self._capture_text is True or isinstance(error, OSError)  # others can quote a text
+            self.errors.append(f"{where}: {type(error).__name__}" + (f": {shown(str(error))}" if told else ""))
 
     # the keeper thread
 

@@ -114,26 +114,33 @@ class Worker:
     def submit(self, item: Item, rows: int = 1) -> bool:
         """Hand an item over; False when there was no room and its rows were dropped."""
         given = self._given + item.size
-        waiting = given - self._taken
-        if waiting <= self._easy or self._room(waiting):
-            self._given = given
-            self._put(item)
-            if self._asleep:
-                self.wake()
-            return True
-        with self._count_lock:
-            self.lost += rows
-            self.lost_bytes += item.size
-        return False
+        if given - self._taken > self._easy:
+            return self._submit_where_much_waits(item, rows)
+        self._given = given
+        self._put(item)
+        if self._asleep:
+            self.wake()
+        return True
 
-    def _room(self, waiting: int) -> bool:
-        """Whether so many bytes may wait. Where it is much, callers at times let the writer have the interpreter."""
-        if waiting > _CROWDED:
-            self.crowded = True
-            self._crowding += 1
-            if self._crowding % _NAP_EVERY == 0:
-                time.sleep(_MOMENT)
-        return waiting <= self._most_bytes and self._queue.qsize() < self._most_items
+    def _submit_where_much_waits(self, item: Item, rows: int) -> bool:
+        """Ask the bounds, and count exactly: here a count that several threads spoil would not be set right soon."""
+        with self._count_lock:
+            waiting = self._given + item.size - self._taken
+            fits = waiting <= self._most_bytes and self._queue.qsize() < self._most_items
+            if fits:
+                self._given += item.size
+                self._put(item)
+            else:
+                self.lost += rows
+                self.lost_bytes += item.size
+            self.crowded = waiting > _CROWDED
+            self._crowding += self.crowded
+            nap = self.crowded and self._crowding % _NAP_EVERY == 0
+        if self._asleep:
+            self.wake()
+        if nap:  # lets the writer have the interpreter, for which it waits in a loop that only logs
+            time.sleep(_MOMENT)
+        return fits
 
     def flush(self, timeout: float) -> bool:
         """Have everything that was handed over before in the journal.

@@ -13,6 +13,7 @@ from rlprobe.recording.frames import Position
 from rlprobe.recording.journal import StepFrame, StepPayload
 from rlprobe.recording.layout import BLOCK, DERIVED, LOGGED, MOST_OF_A_BLOCK
 from rlprobe.recording.run import BoolArray, FloatArray, IntArray
+from rlprobe.recording.values import metric_name
 
 _payloads = msgspec.msgpack.Decoder(StepPayload)
 _names = msgspec.msgpack.Decoder(tuple[str, ...])
@@ -34,7 +35,7 @@ def decode_steps(payloads: Iterable[bytes | memoryview]) -> tuple[list[StepFrame
             steps = _steps_of(found)
             if last is None or found.names != last:
                 encoded = bytes(found.names)
-                names = known[encoded] = known.get(encoded) or _names.decode(encoded)
+                names = known[encoded] = known.get(encoded) or tuple(map(metric_name, _names.decode(encoded)))
                 last = found.names
         except (msgspec.MsgspecError, UnicodeDecodeError):
             foreign += 1

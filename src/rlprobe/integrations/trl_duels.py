@@ -8,12 +8,12 @@ A sample row is a completion of the policy: the opponent's would count in the me
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 from torch import Tensor
 
-from rlprobe.integrations.trl_online import ended_by, number_columns
-from rlprobe.integrations.trl_rollout import repetition
+from rlprobe.integrations.trl_online import ended_by, ending_columns, number_columns
 from rlprobe.integrations.trl_step import StepRecord
 from rlprobe.integrations.trl_texts import as_json, shown
 from rlprobe.integrations.trl_watch import Part, Watch
@@ -102,17 +102,13 @@ class DuelWatch(Watch):
     def samples(self, record: StepRecord) -> list[Part]:
         """The policy's completion of every prompt."""
         turns, self._turns = self._turns, []
-        parts, start = [], 0
-        for turn in turns:
-            parts.append(self._rows(turn, record.number, start))
-            start += len(turn.ids)
-        return parts
+        starts = accumulate((len(turn.ids) for turn in turns), initial=0)
+        return [self._rows(turn, record.number, start) for turn, start in zip(turns, starts, strict=False)]
 
     def _rows(self, turn: _Turn, step: int, start: int) -> Part:
         count = len(turn.ids)
         first = self._first(count, start)
         kept = [ids[keep].tolist() for ids, keep in zip(turn.ids, turn.mask, strict=True)]
-        ended = [bool(self._eos.intersection(ids)) for ids in kept]
         prompts = [shown(prompt) for prompt in turn.prompts]
         out: dict[str, list[object]] = {
             "split": ["train"] * count,
@@ -122,10 +118,7 @@ class DuelWatch(Watch):
             "prompt_id": [digest(text) for text in prompts],
             "completion": list(self.decode(kept)),
             "prompt_tokens": [int(each) for each in turn.prompt_tokens],
-            "completion_tokens": [len(ids) for ids in kept],
-            "truncated": [not flag for flag in ended],
-            "stop_reason": ["eos" if flag else "length" for flag in ended],
-            "repetition": [repetition(ids) for ids in kept],
+            **ending_columns(kept, self._eos),
         }
         if turn.scores is not None:
             own, others = turn.scores

@@ -7,6 +7,7 @@ belong to prompt i of B.
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 import numpy as np
 from torch import Tensor
@@ -139,11 +140,8 @@ class OnlineWatch(Watch):
     def samples(self, record: StepRecord) -> list[Part]:
         """Both completions of every prompt."""
         turns, self._turns = self._turns, []
-        parts, start = [], 0
-        for turn in turns:
-            parts.append(self._rows(turn, record.number, start))
-            start += len(turn.ids)
-        return parts
+        starts = accumulate((len(turn.ids) for turn in turns), initial=0)
+        return [self._rows(turn, record.number, start) for turn, start in zip(turns, starts, strict=False)]
 
     def _copied(self) -> RewardWatch:
         copy = RewardWatch()
@@ -157,7 +155,6 @@ class OnlineWatch(Watch):
         half, first = count // 2, self._first(count, start)
         kept = self._kept(turn)
         decoded = self.decode(kept)
-        ended = [bool(self._eos.intersection(ids)) for ids in kept]
         better = turn.rewards[:half] >= turn.rewards[half:]
         prompts = [shown(prompt) for prompt in turn.prompts]
         out: dict[str, list[object]] = {
@@ -169,10 +166,7 @@ class OnlineWatch(Watch):
             "completion": list(decoded),
             "reward": turn.rewards.tolist(),
             "preference": ["chosen" if flag else "rejected" for flag in (*better, *~better)],
-            "completion_tokens": [len(ids) for ids in kept],
-            "truncated": [not flag for flag in ended],
-            "stop_reason": ["eos" if flag else "length" for flag in ended],
-            "repetition": [repetition(ids) for ids in kept],
+            **ending_columns(kept, self._eos),
         }
         if turn.prompt_tokens is not None:
             out["prompt_tokens"] = [int(each) for each in turn.prompt_tokens]
@@ -200,6 +194,22 @@ class OnlineWatch(Watch):
             [one for one, keep in zip(ids, line, strict=True) if keep]
             for ids, line in zip(turn.ids, turn.mask, strict=True)
         ]
+
+
+def ending_columns(kept: Sequence[Sequence[int]], eos: frozenset[int]) -> dict[str, list[object]]:
+    """How each completion ended, as sample columns.
+
+    Args:
+        kept: (B,) token ids of each completion.
+        eos: token ids that end one.
+    """
+    ended = [bool(eos.intersection(ids)) for ids in kept]
+    return {
+        "completion_tokens": [len(ids) for ids in kept],
+        "truncated": [not flag for flag in ended],
+        "stop_reason": ["eos" if flag else "length" for flag in ended],
+        "repetition": [repetition(ids) for ids in kept],
+    }
 
 
 def number_columns(

@@ -1,12 +1,12 @@
 """Sample rows that lie beside a log: foreign columns under their canonical names, in bounded memory."""
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 import numpy as np
 
+from rlprobe.recording.private_text import digest
 from rlprobe.recording.run import Samples
 
 MAX_ROWS: Final = 200_000  # sample rows held at once
@@ -57,7 +57,7 @@ def named(row: SampleRow, names: Mapping[str, str], step: int, place: int) -> di
             out[f"reward/{name}"] = value
     prompt = out.get("prompt")
     if isinstance(prompt, str):
-        out["prompt_id"] = hashlib.sha256(prompt.encode("utf-8", "replace")).hexdigest()[:16]
+        out["prompt_id"] = digest(prompt)
         out.setdefault("group", out["prompt_id"])
     return out
 
